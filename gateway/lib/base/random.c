@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateway/lib/base/random.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "gateway/lib/base/encode.h"
+
+void random_bytes(void *out, size_t size)
+{
+    char *at = out;
+    while (size > 0) {
+        ssize_t got = getrandom(at, size, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            abort();
+        at += got;
+        size -= (size_t)got;
+    }
+}
+
+void id_new(char out[ID_SIZE])
+{
+    unsigned char bytes[16];
+    random_bytes(bytes, sizeof bytes);
+    hex_encode(span_of(bytes, sizeof bytes), out);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Server ends of HTTP connections. The server owns connections; each connection its exchanges.
+#ifndef WRIST_GATEWAY_LIB_HTTP_SERVER_H
+#define WRIST_GATEWAY_LIB_HTTP_SERVER_H
+
+#include "gateway/lib/http/exchange.h"
+
+struct loop;
+struct stream;
+struct http_server;
+
+struct http_server_limits {
+    size_t head_bytes;          // request line and headers, ≥ 32 KiB
+    size_t header_count;
+    size_t body_buffer_bytes;   // request bytes of one exchange that wait for the handler
+    size_t write_buffer_bytes;  // response bytes of one exchange that wait for the client
+    size_t high_water, low_water;
+    int64_t head_timeout_ms;    // from the first byte, or from accept, to the complete head
+    int64_t body_timeout_ms;    // without a body byte while the handler wants some
+    int64_t idle_timeout_ms;    // keep-alive between requests
+    int64_t write_timeout_ms;   // without the client taking a byte while some wait
+    uint32_t streams;           // concurrent, per h2 connection
+    size_t connections;         // in all
+    size_t connections_per_peer;
+};
+void http_server_limits_default(struct http_server_limits *limits);
+
+struct http_server_counters {
+    uint64_t connections_accepted, connections_refused;
+    size_t connections_open, exchanges_open;
+    size_t bytes_buffered;
+    uint64_t hostile[16]; // by enum http_hostility, see hostility.h
+};
+
+struct http_server *http_server_new(struct loop *loop, const struct http_server_limits *limits,
+                                    const struct exchange_ops *ops, void *service);
+// A new connection; the version by ALPN, else by its first bytes (h2 prior knowledge). The server
+// owns the stream. Past the connection limits it is closed at once.
+void http_server_adopt(struct http_server *s, struct stream *stream);
+// No new requests: two-step GOAWAY on h2, `Connection: close` on the next answer on h1, idle
+// connections closed. `drained` comes once when no exchange is left.
+void http_server_drain(struct http_server *s, void (*drained)(void *owner), void *owner);
+void http_server_close(struct http_server *s); // everything, now; freed after the turn
+const struct http_server_counters *http_server_counters(const struct http_server *s);
+
+#endif

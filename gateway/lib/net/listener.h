@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Accepts connections: a budget per turn, a pause while the process has no fds or the owner wants
+// no more, and no close of a listener that a restart passed in.
+#ifndef WRIST_GATEWAY_LIB_NET_LISTENER_H
+#define WRIST_GATEWAY_LIB_NET_LISTENER_H
+
+#include "gateway/lib/net/address.h"
+
+struct loop;
+struct listener;
+
+struct listener_options {
+    struct address address;
+    int backlog;          // 0: 1024
+    int accept_budget;    // connections a turn; 0: 64
+    bool reuse_port;      // several processes share the port
+    unsigned unix_mode;   // of a unix socket's file; 0: 0600
+};
+
+// `accepted` owns the fd (non-blocking, close-on-exec, TCP_NODELAY).
+struct listener *listener_open(struct loop *loop, const struct listener_options *options,
+                               void (*accepted)(void *owner, int fd, const struct address *peer),
+                               void *owner, struct failure *why);
+void listener_pause(struct listener *l);  // the owner has enough
+void listener_resume(struct listener *l); // also after EMFILE, which pauses by itself for a while
+void listener_close(struct listener *l);
+const struct address *listener_address(const struct listener *l); // with the port the kernel chose
+
+// Credentials of the process at the other end of a unix socket.
+struct peer_credentials {
+    pid_t pid;
+    uid_t uid;
+    gid_t gid;
+};
+int peer_credentials_read(int fd, struct peer_credentials *out, struct failure *why);
+
+#endif
