@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a request to the sandbox that serves it: an existing binding, a warm sandbox, or a cold start.
-// Single flight: twenty parallel first calls of one session get one sandbox. The proxy asks here and
-// knows nothing of stores, drivers and states.
+// From a request to the sandbox that serves it: an existing binding, a warm sandbox, or a cold
+// start. Single flight: twenty parallel first calls of one session get one sandbox. The proxy asks
+// here and knows nothing of stores, drivers and states.
 #ifndef WRIST_GATEWAY_POOL_BINDER_H
 #define WRIST_GATEWAY_POOL_BINDER_H
 
@@ -34,23 +34,57 @@ struct bind_wait *binder_start(struct binder *b, const struct bind_request *requ
                                void *owner);
 void bind_wait_cancel(struct bind_wait *w); // no callback any more; the start itself goes on
 
-// Where no sandbox is needed: is this session alive? 0, NOT_FOUND, or LOST (not consumed here).
-int binder_check_session(struct binder *b, const struct bind_request *request);
-// DELETE of a session, or of a sandbox by its owner: ends what is bound to it, leaves a tombstone.
-// NOT_FOUND where there is none of that principal.
-int binder_end_session(struct binder *b, const struct bind_request *request, struct failure *why);
-int binder_end_sandbox(struct binder *b, const struct principal *principal, struct span sandbox,
-                       struct failure *why);
+// The rest of the questions and orders also answer once, from the loop, through `done`: `why` is
+// NULL where it worked. They are asynchronous since another replica's sessions stand in the shared
+// store.
 
-// The link to the sandbox, and the headers that every request on it carries. Alive until the lease
-// is released.
+// Where no sandbox is needed: is this session alive? NOT_FOUND, or LOST (not consumed here).
+struct bind_wait *binder_check_session(struct binder *b, const struct bind_request *request,
+                                       void (*done)(void *owner, const struct failure *why),
+                                       void *owner);
+// DELETE of a session, or of a sandbox by its owner: ends what is bound to it, leaves a tombstone.
+// NOT_FOUND where there is none of that principal. Cancelling the wait does not undo it.
+struct bind_wait *binder_end_session(struct binder *b, const struct bind_request *request,
+                                     void (*done)(void *owner, const struct failure *why),
+                                     void *owner);
+struct bind_wait *binder_end_sandbox(struct binder *b, const struct principal *principal,
+                                     struct span sandbox,
+                                     void (*done)(void *owner, const struct failure *why),
+                                     void *owner);
+
+// A named sandbox, bound to its owner from the start; requests reach it by bind_request.sandbox.
+// Lives of 0 are the profile's; longer ones than those are INVALID.
+struct bind_wait *
+binder_create_sandbox(struct binder *b, struct principal *principal, const struct profile *profile,
+                      int64_t idle_ms, int64_t absolute_ms,
+                      void (*done)(void *owner, struct span sandbox, const struct failure *why,
+                                   int64_t retry_after_ms),
+                      void *owner);
+// What its owner may know of a sandbox. Plain values.
+struct sandbox_view {
+    char id[ID_SIZE];
+    const char *profile;            // the config's
+    const char *state;              // "bound" or "idle"
+    int64_t created_ms, expires_ms; // wall time
+    int64_t idle_ms;                // its idle life
+};
+// False where that principal has no such sandbox.
+bool binder_show_sandbox(struct binder *b, const struct principal *principal, struct span sandbox,
+                         struct sandbox_view *out);
+// The principal's own, at most `room` of them; returns how many there are.
+size_t binder_list_sandboxes(struct binder *b, const struct principal *principal,
+                             struct sandbox_view *out, size_t room);
+
+// The link to the sandbox, and the headers that every request on it carries. The link is NULL once
+// the sandbox is gone; calls on it have then failed. The rest is valid until the lease is released.
 struct http_client *lease_link(const struct lease *l);
 const char *lease_authorization(const struct lease *l); // value of the `authorization` header
 const char *lease_sandbox(const struct lease *l);       // id, for logs
-// The worker said that it does not know the session: bind again, then `again` is called once.
+// The worker said that it does not know the session: bind again, then `again` is called once,
+// unless the lease is released before.
 void lease_rebind(struct lease *l, void (*again)(void *owner, const struct failure *why),
                   void *owner);
-// The link failed in a way that says the sandbox is gone.
+// The link failed in a way that says the sandbox may be gone: it is looked after.
 void lease_report_lost(struct lease *l, const struct failure *why);
 void lease_release(struct lease *l);
 
@@ -59,6 +93,7 @@ void lease_release(struct lease *l);
 struct card;
 const struct card *binder_card(struct binder *b, const struct profile *profile,
                                struct failure *why);
-struct span card_member(const struct card *c, const char *name); // raw JSON; absent where it is none
+struct span card_member(const struct card *c,
+                        const char *name); // raw JSON; absent where it is none
 
 #endif
