@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One JSON object a line on stderr (or the fd given): time, level, event, fields. A function logs or
-// returns an error, never both. Never logged: bearer tokens, session ids, handles, bodies, secrets.
+// One JSON object a line on stderr (or the fd given): time, level, event, fields. A function logs
+// or returns an error, never both. Never logged: bearer tokens, session ids, handles, bodies,
+// secrets.
 //
 // LOG(LOG_INFO, "sandbox.state", LOG_STRING("sandbox", id), LOG_I64("generation", n));
 #ifndef WRIST_GATEWAY_LIB_TELEMETRY_LOG_H
@@ -21,11 +22,11 @@ struct log_field {
     struct span text;
     int64_t number;
 };
-#define LOG_SPAN(k, s)    ((struct log_field){.key = (k), .kind = LOG_KIND_TEXT, .text = (s)})
-#define LOG_STRING(k, s)  LOG_SPAN(k, span_from_string(s))
-#define LOG_I64(k, n)     ((struct log_field){.key = (k), .kind = LOG_KIND_I64, .number = (n)})
-#define LOG_BOOL(k, b)    ((struct log_field){.key = (k), .kind = LOG_KIND_BOOL, .number = (b)})
-#define LOG_FAILURE(f)    LOG_STRING("fault", fault_name((f)->fault)), LOG_STRING("error", (f)->text)
+#define LOG_SPAN(k, s)   ((struct log_field){.key = (k), .kind = LOG_KIND_TEXT, .text = (s)})
+#define LOG_STRING(k, s) LOG_SPAN(k, span_from_string(s))
+#define LOG_I64(k, n)    ((struct log_field){.key = (k), .kind = LOG_KIND_I64, .number = (n)})
+#define LOG_BOOL(k, b)   ((struct log_field){.key = (k), .kind = LOG_KIND_BOOL, .number = (b)})
+#define LOG_FAILURE(f)   LOG_STRING("fault", fault_name((f)->fault)), LOG_STRING("error", (f)->text)
 
 #define LOG(level, event, ...)                                                                     \
     log_write(level, event, (const struct log_field[]){__VA_ARGS__},                               \
