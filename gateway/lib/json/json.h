@@ -53,7 +53,8 @@ struct span json_raw(const struct json *j, int node);
 // Children. An object's children are its values; the key stands beside each.
 int json_first(const struct json *j, int node);
 int json_next(const struct json *j, int node);
-size_t json_count(const struct json *j, int node); // children of an array or object, else 0
+// Children of an array or object, else 0. Like json_at and json_get it walks: not in a loop.
+size_t json_count(const struct json *j, int node);
 // The key of a value inside an object, as in the source without its quotes (escapes kept);
 // absent elsewhere.
 struct span json_key_raw(const struct json *j, int node);
@@ -75,7 +76,8 @@ int json_pointer(const struct json *j, int node, struct buffer *out);
 
 // Values. Each returns false, and leaves *out, where the node has another type or does not fit.
 bool json_bool(const struct json *j, int node, bool *out);
-bool json_i64(const struct json *j, int node, int64_t *out); // integral values only; 5.0 and 5e0 are
+// Integral values only, however written: 5.0 and 5e0 are 5.
+bool json_i64(const struct json *j, int node, int64_t *out);
 bool json_double(const struct json *j, int node, double *out); // finite only
 // Unescaped UTF-8. Lone surrogates become U+FFFD. \u0000 becomes a NUL byte.
 bool json_string(const struct json *j, int node, struct buffer *out);
