@@ -55,7 +55,7 @@ struct stream *stream_from_fd(struct loop *loop, int fd, const struct address *p
     return stream_new(loop, fd, peer, limits, &socket_transport, NULL, 0);
 }
 
-static int start_connecting(const struct address *to, struct failure *why, int *fd)
+int socket_start_connecting(const struct address *to, struct failure *why, int *fd)
 {
     int one = 1;
     *fd = socket(to->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -74,7 +74,7 @@ struct stream *stream_connect(struct loop *loop, const struct address *to,
 {
     int fd;
     struct failure why;
-    int rc = start_connecting(to, &why, &fd);
+    int rc = socket_start_connecting(to, &why, &fd);
     struct stream *s = stream_new(loop, fd, to, limits, &socket_transport, NULL, timeout_ms);
     if (rc != 0)
         stream_fail_later(s, &why);

@@ -37,5 +37,7 @@ struct stream *stream_new(struct loop *loop, int fd, const struct address *peer,
 void stream_ready(struct stream *s, int events);                     // from the loop
 void stream_fail_later(struct stream *s, const struct failure *why); // `closed` comes from the loop
 void stream_set_connecting(struct stream *s);
+// A non-blocking socket that is being connected, or was at once; *fd may be set on failure too.
+int socket_start_connecting(const struct address *to, struct failure *why, int *fd);
 
 #endif
