@@ -15,7 +15,7 @@ struct argument {
 
 struct arguments {
     const struct tool *tool;
-    struct arena *arena; // owned
+    struct arena *arena;                    // owned
     struct argument value[TOOL_PARAMS_MAX]; // in the order of the tool's rows
 };
 

@@ -103,8 +103,8 @@ const struct tool *tool_find(struct span name); // NULL where there is none
 
 // Checks the arguments (`args` may be JSON_NONE: an empty object) and runs a HAND tool. Always
 // leaves a result in *out, of failures as well.
-void tool_call(const struct tool *tool, const struct tool_env *env, const struct json *doc, int args,
-               struct tool_result *out);
+void tool_call(const struct tool *tool, const struct tool_env *env, const struct json *doc,
+               int args, struct tool_result *out);
 
 // The array of a tools/list result: every tool with schemas and annotations.
 void tool_list_write(struct json_writer *w);

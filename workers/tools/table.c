@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every tool once. The texts are read by models: say what they need to use the tool right.
+#include "workers/tools/files.h"
+#include "workers/tools/tool.h"
+
+#include "gateway/lib/base/memory.h"
+
+enum {
+    PATH_BYTES = 4096,
+    PATTERN_BYTES = 4096,
+    CONTENT_BYTES = 16 << 20,
+    COMMAND_BYTES = 128 << 10, // MAX_ARG_STRLEN: the most one argument of a program may have
+    LINES_MAX = 1000000,
+};
+
+static const struct tool_param read_params[] = {
+    {.name = "file_path",
+     .type = TOOL_STRING,
+     .required = true,
+     .min = 1,
+     .max = PATH_BYTES,
+     .description = "The file to read: absolute (/workspace/… or /inputs/…), or relative to "
+                    "/workspace"},
+    {.name = "offset",
+     .type = TOOL_INTEGER,
+     .min = 1,
+     .fallback = 1,
+     .description = "The line to begin at, counted from 1"},
+    {.name = "limit",
+     .type = TOOL_INTEGER,
+     .min = 1,
+     .max = LINES_MAX,
+     .fallback = READ_LINES_DEFAULT,
+     .description = "How many lines to read"},
+    {0},
+};
+
+static const struct tool_param write_params[] = {
+    {.name = "file_path",
+     .type = TOOL_STRING,
+     .required = true,
+     .min = 1,
+     .max = PATH_BYTES,
+     .description = "The file to write: absolute under /workspace, or relative to it. Missing "
+                    "directories are made"},
+    {.name = "content",
+     .type = TOOL_STRING,
+     .required = true,
+     .max = CONTENT_BYTES,
+     .description = "The whole new content of the file"},
+    {0},
+};
+
+static const struct tool_param edit_params[] = {
+    {.name = "file_path",
+     .type = TOOL_STRING,
+     .required = true,
+     .min = 1,
+     .max = PATH_BYTES,
+     .description = "The file to edit: absolute under /workspace, or relative to it"},
+    {.name = "old_string",
+     .type = TOOL_STRING,
+     .required = true,
+     .min = 1,
+     .max = CONTENT_BYTES,
+     .description = "The text to replace, exactly as in the file, without Read's line numbers. It "
+                    "must occur once, unless replace_all is set"},
+    {.name = "new_string",
+     .type = TOOL_STRING,
+     .required = true,
+     .max = CONTENT_BYTES,
+     .description = "The text to put in its place"},
+    {.name = "replace_all",
+     .type = TOOL_BOOLEAN,
+     .description = "Replace every occurrence of old_string"},
+    {0},
+};
+
+static const struct tool_param bash_params[] = {
+    {.name = "command",
+     .type = TOOL_STRING,
+     .required = true,
+     .min = 1,
+     .max = COMMAND_BYTES,
+     .description = "The command line, run by bash -c in /workspace"},
+    {.name = "description",
+     .type = TOOL_STRING,
+     .max = PATTERN_BYTES,
+     .description = "What it does, in a few words; for people who read the log"},
+    {.name = "timeout",
+     .type = TOOL_INTEGER,
+     .min = 1,
+     .max = 600,
+     .fallback = 120,
+     .description = "Seconds after which the command and all that it started are killed"},
+    {0},
+};
+
+static const char bash_output_schema[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"exit_code\":{\"type\":\"integer\",\"description\":\"128+n where signal n ended it; 124 "
+    "after a timeout\"},"
+    "\"timed_out\":{\"type\":\"boolean\"},"
+    "\"output_bytes\":{\"type\":\"integer\",\"description\":\"of stdout and stderr together, "
+    "before any cut\"},"
+    "\"truncated\":{\"type\":\"boolean\",\"description\":\"the middle of the output is left "
+    "out\"}},"
+    "\"required\":[\"exit_code\",\"timed_out\",\"output_bytes\",\"truncated\"]}";
+
+const struct tool tool_table[] = {
+    {.name = "Bash",
+     .title = "Run a command",
+     .description =
+         "Runs a command line with bash in /workspace and returns its output (stdout and stderr "
+         "in one) and a last line `exit: N`. Each call is a fresh shell: no directory or variable "
+         "is kept. Everything the command started ends with the call. Long output is cut in the "
+         "middle. For reading, searching and editing files prefer Read, Grep, Glob and Edit.",
+     .params = bash_params,
+     .output_schema = bash_output_schema,
+     .annotations = {.destructive = true, .open_world = true},
+     .place = TOOL_COMMAND},
+    {.name = "Edit",
+     .title = "Edit a file",
+     .description =
+         "Replaces old_string by new_string in a file, all or nothing. The file must have been "
+         "read before and be unchanged since. old_string must match exactly and once (or set "
+         "replace_all); give enough surrounding lines to make it unique. Line ends in CRLF files "
+         "are matched and kept.",
+     .params = edit_params,
+     .annotations = {.destructive = true},
+     .place = TOOL_HAND,
+     .run = edit_run},
+    {.name = "Read",
+     .title = "Read a file",
+     .description =
+         "Reads a text file and returns its lines as number, tab, text. By default up to 2000 "
+         "lines from the beginning; longer files say how to go on. Very long lines are cut. Read a "
+         "file before you Write over it or Edit it.",
+     .params = read_params,
+     .annotations = {.read_only = true, .idempotent = true},
+     .place = TOOL_HAND,
+     .run = read_run},
+    {.name = "Write",
+     .title = "Write a file",
+     .description =
+         "Writes a whole file, all or nothing, making missing directories. A file that exists must "
+         "have been read before and be unchanged since; its mode and owner are kept. To change a "
+         "part of a file prefer Edit.",
+     .params = write_params,
+     .annotations = {.destructive = true, .idempotent = true},
+     .place = TOOL_HAND,
+     .run = write_run},
+};
+
+const size_t tool_count = ARRAY_COUNT(tool_table);

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workers/tools/tool.h"
+
+#include "workers/tools/arguments.h"
+
+int tool_env_check(const struct tool_env *env, struct failure *why)
+{
+    if (env->is_cancelled != NULL && env->is_cancelled(env->ctx))
+        return failure_set(why, FAULT_CANCELLED, "the call was cancelled");
+    if (env->deadline_us != 0 && clock_monotonic_us(env->clock) >= env->deadline_us)
+        return failure_set(why, FAULT_TIMEOUT, "the call ran out of time");
+    return 0;
+}
+
+void tool_result_init(struct tool_result *r)
+{
+    buffer_init(&r->text, TOOL_TEXT_LIMIT);
+    buffer_init(&r->structured, TOOL_STRUCTURED_LIMIT);
+    r->is_error = false;
+}
+
+void tool_result_fini(struct tool_result *r)
+{
+    buffer_fini(&r->text);
+    buffer_fini(&r->structured);
+}
+
+void tool_result_fail(struct tool_result *r, const struct failure *why)
+{
+    buffer_clear(&r->text);
+    buffer_clear(&r->structured);
+    r->is_error = true;
+    buffer_append_string(&r->text, why->text); // far below the limit
+}
+
+void tool_result_write(const struct tool_result *r, struct json_writer *w)
+{
+    json_write_key(w, "content");
+    json_array_open(w);
+    json_object_open(w);
+    json_write_member_string(w, "type", "text");
+    json_write_member(w, "text", buffer_span(&r->text));
+    json_object_close(w);
+    json_array_close(w);
+    if (buffer_size(&r->structured) > 0) {
+        json_write_key(w, "structuredContent");
+        json_write_raw(w, buffer_span(&r->structured));
+    }
+    json_write_member_bool(w, "isError", r->is_error);
+}
+
+const struct tool *tool_find(struct span name)
+{
+    for (size_t i = 0; i < tool_count; i++)
+        if (span_is(name, tool_table[i].name))
+            return &tool_table[i];
+    return NULL;
+}
+
+void tool_call(const struct tool *tool, const struct tool_env *env, const struct json *doc,
+               int args, struct tool_result *out)
+{
+    struct arguments parsed;
+    struct failure why = {0};
+    int rc = arguments_parse(&parsed, tool, doc, args, &why);
+    if (rc == 0)
+        rc = tool_env_check(env, &why);
+    if (rc == 0)
+        rc = tool->run(env, &parsed, out, &why);
+    if (rc != 0)
+        tool_result_fail(out, &why);
+    arguments_fini(&parsed);
+}
