@@ -131,6 +131,7 @@ int failure_prefix(struct failure *why, const char *format, ...)
     size_t room = sizeof why->text - 1;
     if (used > room / 2)
         used = room / 2; // the cause matters more than the place
-    snprintf(why->text, sizeof why->text, "%.*s: %.*s", (int)used, said, (int)(room - used - 2), was);
+    snprintf(why->text, sizeof why->text, "%.*s: %.*s", (int)used, said, (int)(room - used - 2),
+             was);
     return why->fault;
 }

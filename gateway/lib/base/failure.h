@@ -4,8 +4,8 @@
 //
 // A function that can fail returns 0 or a negative `enum fault`, and fills a `struct failure` that
 // lies on the caller's stack: `return failure_set(why, FAULT_IO, "open %s: %s", path, ...)`. On the
-// way up `failure_prefix(why, "mount %s", dst)` says what was being done. A function logs or returns
-// an error, never both. `why` may be NULL where the caller needs the number only.
+// way up `failure_prefix(why, "mount %s", dst)` says what was being done. A function logs or
+// returns an error, never both. `why` may be NULL where the caller needs the number only.
 #ifndef WRIST_GATEWAY_LIB_BASE_FAILURE_H
 #define WRIST_GATEWAY_LIB_BASE_FAILURE_H
 

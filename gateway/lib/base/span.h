@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A borrowed run of bytes. It never owns and never ends with a NUL that one may count on; whoever
-// hands one out says how long it lives. `data == NULL` means absent, which is not the same as empty.
+// hands one out says how long it lives. `data == NULL` means absent, which is not the same as
+// empty.
 #ifndef WRIST_GATEWAY_LIB_BASE_SPAN_H
 #define WRIST_GATEWAY_LIB_BASE_SPAN_H
 
@@ -15,7 +16,7 @@ struct span {
     size_t size;
 };
 
-#define SPAN_NONE         ((struct span){NULL, 0})
+#define SPAN_NONE          ((struct span){NULL, 0})
 #define SPAN_LITERAL(text) ((struct span){(text), sizeof(text) - 1})
 // For printf's "%.*s".
 #define SPAN_ARGS(s) ((int)((s).size > 4096 ? 4096 : (s).size)), ((s).data != NULL ? (s).data : "")

@@ -43,9 +43,9 @@ void loop_bury(struct loop *loop, void *object, void (*free_object)(void *object
 enum watch_events { WATCH_READ = 1, WATCH_WRITE = 2 };
 struct watch;
 struct watch *watch_new(struct loop *loop, int fd, void (*ready)(void *owner, int events),
-                        void *owner);           // watches nothing yet; the fd stays the caller's
-void watch_set(struct watch *w, int events);    // what to wait for from now on; 0: nothing
-void watch_free(struct watch *w);               // no callback comes after this; before close(fd)
+                        void *owner);        // watches nothing yet; the fd stays the caller's
+void watch_set(struct watch *w, int events); // what to wait for from now on; 0: nothing
+void watch_free(struct watch *w);            // no callback comes after this; before close(fd)
 
 // One handler per signal, called from the loop. The handler stays until the loop is freed.
 int loop_on_signal(struct loop *loop, int signal_number, void (*handler)(void *owner, int signal),

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include "gateway/lib/base/failure.h"
 #include "gateway/lib/base/span.h"

@@ -12,10 +12,10 @@ struct listener;
 
 struct listener_options {
     struct address address;
-    int backlog;          // 0: 1024
-    int accept_budget;    // connections a turn; 0: 64
-    bool reuse_port;      // several processes share the port
-    unsigned unix_mode;   // of a unix socket's file; 0: 0600
+    int backlog;        // 0: 1024
+    int accept_budget;  // connections a turn; 0: 64
+    bool reuse_port;    // several processes share the port
+    unsigned unix_mode; // of a unix socket's file; 0: 0600
 };
 
 // `accepted` owns the fd (non-blocking, close-on-exec, TCP_NODELAY).

@@ -4,8 +4,8 @@
 // those). Reads go into one bounded buffer, writes are collected and flushed once a turn.
 //
 // The owner gets callbacks from the loop, never from inside a call it made. `closed` comes exactly
-// once, last, unless the owner closes first: stream_close is idempotent, after it no callback comes,
-// and the object is freed after the turn.
+// once, last, unless the owner closes first: stream_close is idempotent, after it no callback
+// comes, and the object is freed after the turn.
 #ifndef WRIST_GATEWAY_LIB_NET_STREAM_H
 #define WRIST_GATEWAY_LIB_NET_STREAM_H
 
@@ -26,6 +26,9 @@ struct stream_ops {
     void (*read_ended)(void *owner);
     // stream_pending fell to the low-water mark after it had been above the high-water mark.
     void (*drained)(void *owner);
+    // Everything written has reached the kernel. NULL where nobody needs to know.
+    void (*flushed)(void *owner);
+    // stream_unwritten still tells what was not sent.
     void (*closed)(void *owner, const struct failure *why);
 };
 
@@ -36,10 +39,12 @@ struct stream_limits {
 };
 
 void stream_set_owner(struct stream *s, const struct stream_ops *ops, void *owner);
+void stream_set_limits(struct stream *s, const struct stream_limits *limits);
 int stream_write(struct stream *s, struct span bytes); // copies; FAULT_TOO_LARGE past write_bytes
-size_t stream_pending(const struct stream *s);          // bytes not yet in the kernel
-bool stream_is_choked(const struct stream *s);          // above the high-water mark
-void stream_pause(struct stream *s);                    // no reading
+size_t stream_pending(const struct stream *s);         // bytes not yet in the kernel
+struct span stream_unwritten(const struct stream *s);  // those bytes, until the next call
+bool stream_is_choked(const struct stream *s);         // above the high-water mark
+void stream_pause(struct stream *s);                   // no reading
 void stream_resume(struct stream *s); // also hands out again what was left in the buffer
 void stream_end(struct stream *s);    // ends our side (FIN, close_notify) after what is pending
 void stream_close(struct stream *s);  // now
@@ -48,6 +53,7 @@ const struct address *stream_local(const struct stream *s);
 // The protocol that ALPN chose: "h2", "http/1.1"; absent without TLS or without ALPN.
 struct span stream_protocol(const struct stream *s);
 bool stream_is_encrypted(const struct stream *s);
+int stream_fd(const struct stream *s);                 // for peer credentials; -1 in memory
 uint64_t stream_bytes_written(const struct stream *s); // into the kernel, since birth
 
 // An fd that is connected already; the stream owns it from now on.
