@@ -52,7 +52,8 @@ int driver_create_parse(struct span json, struct driver_create *out, struct fail
 int driver_record_write(const struct driver_record *r, struct buffer *out);
 int driver_record_parse(struct span json, struct driver_record *out, struct failure *why);
 
-// `{"error":{"fault":…,"message":…}}`; parsing one always returns a fault, INTERNAL if it is unclear.
+// `{"error":{"fault":…,"message":…}}`; parsing one always returns a fault, INTERNAL if it is
+// unclear.
 int failure_write(const struct failure *why, struct buffer *out);
 int failure_parse(struct span json, struct failure *why);
 
