@@ -13,12 +13,14 @@ struct http_call;
 
 struct http_client_options {
     struct address address;
-    size_t connections;          // at once; further calls wait in line
-    size_t waiting;              // calls that may wait; past it FAULT_UNAVAILABLE
-    size_t head_bytes;           // of the response
-    size_t body_buffer_bytes;    // response bytes that wait for the owner
+    size_t connections; // at once; further calls wait in line
+    size_t waiting;     // calls that may wait; past it FAULT_UNAVAILABLE
+    size_t head_bytes;  // of the response
+    size_t header_count;
+    size_t body_buffer_bytes;  // response bytes that wait for the owner
+    size_t write_buffer_bytes; // request bytes that wait for the kernel; past it FAULT_TOO_LARGE
     int64_t connect_timeout_ms;
-    int64_t idle_close_ms;       // idle keep-alive connections are closed after this
+    int64_t idle_close_ms; // idle keep-alive connections are closed after this
 };
 void http_client_options_default(struct http_client_options *o);
 
@@ -59,5 +61,11 @@ void http_call_resume(struct http_call *call);
 // Whether a byte of the request reached the kernel: if not, the request surely did not run.
 bool http_call_was_sent(const struct http_call *call);
 void http_call_cancel(struct http_call *call); // closes its connection; no callback any more
+size_t http_call_header_count(const struct http_call *call);
+const struct http_header *http_call_header_at(const struct http_call *call, size_t index);
+
+size_t http_client_idle_connections(const struct http_client *c);
+size_t http_client_connections(const struct http_client *c);
+void http_client_close_idle(struct http_client *c); // the idle ones, now
 
 #endif

@@ -38,8 +38,8 @@ struct exchange_ops {
 
 // The request. Spans live as long as the exchange.
 struct span exchange_method(const struct exchange *ex);
-struct span exchange_path(const struct exchange *ex);  // before '?', as sent
-struct span exchange_query(const struct exchange *ex); // after '?'; absent where there is none
+struct span exchange_path(const struct exchange *ex);      // before '?', as sent
+struct span exchange_query(const struct exchange *ex);     // after '?'; absent where there is none
 struct span exchange_authority(const struct exchange *ex); // :authority or Host
 bool exchange_is_encrypted(const struct exchange *ex);
 const char *exchange_version(const struct exchange *ex); // "h1" or "h2", for logs and metrics

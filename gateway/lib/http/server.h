@@ -5,24 +5,26 @@
 #define WRIST_GATEWAY_LIB_HTTP_SERVER_H
 
 #include "gateway/lib/http/exchange.h"
+#include "gateway/lib/http/hostility.h"
 
 struct loop;
 struct stream;
 struct http_server;
 
 struct http_server_limits {
-    size_t head_bytes;          // request line and headers, ≥ 32 KiB
+    size_t head_bytes; // request line and headers, ≥ 32 KiB
     size_t header_count;
-    size_t body_buffer_bytes;   // request bytes of one exchange that wait for the handler
-    size_t write_buffer_bytes;  // response bytes of one exchange that wait for the client
+    size_t body_buffer_bytes;  // request bytes of one exchange that wait for the handler
+    size_t write_buffer_bytes; // response bytes of one exchange that wait for the client
     size_t high_water, low_water;
-    int64_t head_timeout_ms;    // from the first byte, or from accept, to the complete head
-    int64_t body_timeout_ms;    // without a body byte while the handler wants some
-    int64_t idle_timeout_ms;    // keep-alive between requests
-    int64_t write_timeout_ms;   // without the client taking a byte while some wait
-    uint32_t streams;           // concurrent, per h2 connection
-    size_t connections;         // in all
+    int64_t head_timeout_ms;  // from the first byte, or from accept, to the complete head
+    int64_t body_timeout_ms;  // without a body byte while the handler wants some
+    int64_t idle_timeout_ms;  // keep-alive between requests
+    int64_t write_timeout_ms; // without the client taking a byte while some wait
+    uint32_t streams;         // concurrent, per h2 connection
+    size_t connections;       // in all
     size_t connections_per_peer;
+    size_t arena_bytes; // of one exchange: its head, and what the handler keeps there
 };
 void http_server_limits_default(struct http_server_limits *limits);
 
@@ -30,11 +32,13 @@ struct http_server_counters {
     uint64_t connections_accepted, connections_refused;
     size_t connections_open, exchanges_open;
     size_t bytes_buffered;
-    uint64_t hostile[16]; // by enum http_hostility, see hostility.h
+    uint64_t hostile[HOSTILITY_COUNT];
 };
 
 struct http_server *http_server_new(struct loop *loop, const struct http_server_limits *limits,
                                     const struct exchange_ops *ops, void *service);
+// HTTP/2 too, by ALPN or prior knowledge. Without it (as in the worker) nothing of it is linked.
+void http_server_enable_h2(struct http_server *s);
 // A new connection; the version by ALPN, else by its first bytes (h2 prior knowledge). The server
 // owns the stream. Past the connection limits it is closed at once.
 void http_server_adopt(struct http_server *s, struct stream *stream);

@@ -244,7 +244,8 @@ static void on_deliver(struct task *task)
     if (s->state != STREAM_OPEN)
         return;
     hand_out(s);
-    if (s->state == STREAM_OPEN && s->transport->has_more != NULL && !s->read_over)
+    if (s->state == STREAM_OPEN && !s->paused && !s->read_over && s->transport->has_more != NULL &&
+        s->transport->has_more(s->transport_state))
         read_some(s);
     if (s->state == STREAM_OPEN)
         tell_read_end(s);

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the files of this folder share about a connection at the server's end. Nobody else includes
+// it. A version (h1, h2) embeds `struct connection` and is driven by `struct connection_ops`.
+#ifndef WRIST_GATEWAY_LIB_HTTP_CONNECTION_H
+#define WRIST_GATEWAY_LIB_HTTP_CONNECTION_H
+
+#include "gateway/lib/base/list.h"
+#include "gateway/lib/http/server.h"
+#include "gateway/lib/loop/loop.h"
+#include "gateway/lib/loop/timer.h"
+#include "gateway/lib/net/stream.h"
+
+struct connection;
+struct peer_count;
+
+struct connection_ops {
+    void (*drain)(struct connection *c); // no new requests
+    // The connection ends now: its exchanges are closed with `why`, then the object is freed.
+    void (*close)(struct connection *c, const struct failure *why);
+};
+
+struct connection {
+    const struct connection_ops *ops;
+    struct http_server *server; // borrowed
+    struct stream *stream;      // owned
+    struct list node;           // in the server
+    struct peer_count *peer;    // counted
+};
+
+enum { SPARE_ARENAS = 128 };
+
+struct http_server {
+    struct loop *loop;
+    struct http_server_limits limits;
+    const struct exchange_ops *ops;
+    void *service; // borrowed
+    struct http_server_counters counters;
+    struct list connections;
+    struct table *peers; // struct peer_count by host, while that host has connections
+    struct connection *(*open_h2)(struct http_server *s, struct connection *from,
+                                  struct buffer *in);
+    struct arena *spare[SPARE_ARENAS]; // owned
+    size_t spare_count;
+    bool draining, closed;
+    void (*drained)(void *owner);
+    void *drained_owner;
+    struct task drain_check;
+    struct buffer scratch; // for writing a response head
+    int64_t date_second;   // of `date`
+    char date[32];
+};
+
+// Moves a connection's place in the server and its stream from one object to another.
+void connection_inherit(struct connection *to, struct connection *from);
+// Takes it off the server. The version frees it after the turn.
+void connection_remove(struct connection *c);
+struct connection *h1_open(struct http_server *s, struct connection *from);
+
+struct arena *server_take_arena(struct http_server *s);
+void server_give_arena(struct http_server *s, struct arena *a);
+void server_count_hostile(struct http_server *s, enum http_hostility kind);
+struct span server_date(struct http_server *s); // "Mon, 30 Nov 2026 23:10:05 GMT"
+void server_exchange_gone(struct http_server *s);
+
+#endif
