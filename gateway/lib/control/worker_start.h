@@ -48,7 +48,8 @@ struct worker_start {
 // Everything but id, generation, secret and the uids.
 void worker_start_default(struct worker_start *s);
 int worker_start_write(const struct worker_start *s, struct buffer *out);
-// Absent members keep the defaults; unknown ones are ignored, so that an older worker starts.
+// Every member must be there but `inputs`; unknown ones are passed over, so that an older worker
+// starts.
 int worker_start_parse(struct span json, struct worker_start *out, struct failure *why);
 
 #endif

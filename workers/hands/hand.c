@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workers/hands/hand.h"
+
+#include <grp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gateway/lib/base/memory.h"
+#include "gateway/lib/confine/privileges.h"
+#include "workers/hands/frame.h"
+#include "workers/hands/unpack.h"
+#include "workers/tools/tool.h"
+#include "workers/workspace/workspace.h"
+
+struct hand {
+    int socket;
+    struct buffer in;
+    struct workspace *workspace;
+};
+
+static int become(const struct hand_task *task, struct failure *why)
+{
+    if (!task->same_user) {
+        if (setgroups(0, NULL) != 0)
+            return failure_errno(why, "give up the supplementary groups");
+        setfsgid(task->gid);
+        setfsuid(task->uid);
+        if ((uid_t)setfsuid((uid_t)-1) != task->uid || (gid_t)setfsgid((gid_t)-1) != task->gid)
+            return failure_set(why, FAULT_DENIED, "cannot use files as user %u",
+                               (unsigned)task->uid);
+    }
+    int fault = privileges_keep(0, why);
+    if (fault == 0)
+        fault = privileges_seal(why);
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); // after the user: changing it takes this back
+    umask(022);
+    return fault;
+}
+
+static enum tool_read_state was_read(void *ctx, struct span path,
+                                     const unsigned char digest[TOOL_DIGEST_SIZE])
+{
+    struct hand *h = ctx;
+    enum frame_kind kind;
+    struct span payload;
+    buffer_consume(&h->in, buffer_size(&h->in)); // the call was read whole, nothing follows it
+    if (frame_send(h->socket, FRAME_ASK, span_of(digest, TOOL_DIGEST_SIZE), path) != 0 ||
+        frame_receive(h->socket, &h->in, &kind, &payload) != 0 || kind != FRAME_ANSWER ||
+        payload.size != 1)
+        _exit(1);
+    enum tool_read_state state = (enum tool_read_state)payload.data[0];
+    buffer_consume(&h->in, frame_bytes(payload));
+    return state;
+}
+
+static void note_read(void *ctx, struct span path, const unsigned char digest[TOOL_DIGEST_SIZE])
+{
+    const struct hand *h = ctx;
+    if (frame_send(h->socket, FRAME_NOTE, span_of(digest, TOOL_DIGEST_SIZE), path) != 0)
+        _exit(1);
+}
+
+// PID 1 ends a hand whose call was cancelled.
+static bool is_cancelled(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+static void send_result(const struct hand *h, int fault, bool is_error, struct span text)
+{
+    const struct frame_result head = {fault, is_error};
+    if (frame_send(h->socket, FRAME_RESULT, span_of(&head, sizeof head), text) != 0)
+        _exit(1);
+}
+
+static void send_tool_result(const struct hand *h, struct tool_result *result)
+{
+    struct buffer json;
+    struct json_writer w;
+    buffer_init(&json, FRAME_LIMIT - sizeof(struct frame_result));
+    json_writer_init(&w, &json);
+    json_object_open(&w);
+    tool_result_write(result, &w);
+    json_object_close(&w);
+    if (json_writer_finish(&w) != 0)
+        _exit(1);
+    send_result(h, 0, result->is_error, buffer_span(&json));
+    buffer_fini(&json);
+}
+
+static void run_call(struct hand *h, struct span payload)
+{
+    struct frame_call call;
+    struct failure why = {0};
+    struct json *doc = NULL;
+    if (payload.size < sizeof call)
+        _exit(1);
+    memcpy(&call, payload.data, sizeof call);
+    CLEANUP_FREE char *arguments = memory_copy_span(span_slice(payload, sizeof call, payload.size));
+    struct span source = span_of(arguments, payload.size - sizeof call);
+    struct tool_result result;
+    tool_result_init(&result);
+    const struct tool_env env = {
+        .workspace = h->workspace,
+        .clock = clock_system(),
+        .deadline_us = call.deadline_us,
+        .was_read = was_read,
+        .note_read = note_read,
+        .is_cancelled = is_cancelled,
+        .ctx = h,
+    };
+    buffer_consume(&h->in, frame_bytes(payload));
+    if (call.tool >= tool_count || json_parse(source, NULL, &doc, &why) != 0)
+        tool_result_fail(&result, &why);
+    else
+        tool_call(&tool_table[call.tool], &env, doc, JSON_ROOT, &result);
+    send_tool_result(h, &result);
+    tool_result_fini(&result);
+    json_free(doc);
+}
+
+// The next piece of an upload; size 0 at its end.
+static int next_piece(void *ctx, struct span *piece)
+{
+    struct hand *h = ctx;
+    enum frame_kind kind;
+    buffer_consume(&h->in, piece->data != NULL ? frame_bytes(*piece) : 0);
+    if (frame_receive(h->socket, &h->in, &kind, piece) != 0)
+        _exit(1);
+    if (kind == FRAME_DATA)
+        return 0;
+    buffer_consume(&h->in, frame_bytes(*piece));
+    *piece = SPAN_NONE;
+    return kind == FRAME_DATA_END ? 0 : FAULT_PEER;
+}
+
+// Inputs belong to the worker, so that commands cannot change them. Needs no capability: the real
+// uid has stayed the worker's.
+static void use_files_as_worker(void)
+{
+    setfsgid(getgid());
+    setfsuid(getuid());
+}
+
+static void run_files(struct hand *h, struct span payload)
+{
+    struct frame_files files;
+    struct failure why = {0};
+    struct unpack_counts counts = {0};
+    if (payload.size != sizeof files)
+        _exit(1);
+    memcpy(&files, payload.data, sizeof files);
+    buffer_consume(&h->in, frame_bytes(payload));
+    if (files.root == WORKSPACE_INPUTS)
+        use_files_as_worker();
+    int fault =
+        unpack_run(h->workspace, (enum workspace_root)files.root, next_piece, h, &counts, &why);
+    if (fault != 0) {
+        send_result(h, fault, true, span_from_string(why.text));
+        _exit(0); // what is still coming of the stream is not worth reading
+    }
+    struct buffer text;
+    buffer_init(&text, 256);
+    buffer_printf(&text, "{\"files\":%llu,\"bytes\":%llu}", (unsigned long long)counts.files,
+                  (unsigned long long)counts.bytes);
+    send_result(h, 0, false, buffer_span(&text));
+    buffer_fini(&text);
+    if (files.root == WORKSPACE_INPUTS)
+        _exit(0); // the way back to the command's user is closed
+}
+
+static void serve(struct hand *h)
+{
+    enum frame_kind kind;
+    struct span payload;
+    while (frame_receive(h->socket, &h->in, &kind, &payload) == 0) {
+        if (kind == FRAME_CALL)
+            run_call(h, payload);
+        else if (kind == FRAME_FILES)
+            run_files(h, payload);
+        else
+            _exit(1);
+        buffer_release(&h->in);
+    }
+}
+
+void hand_run(int socket, void *task)
+{
+    const struct hand_task *t = task;
+    struct hand h = {.socket = socket, .workspace = t->workspace};
+    buffer_init(&h.in, FRAME_LIMIT + sizeof(struct frame_head) + (64 << 10));
+    if (become(t, NULL) == 0)
+        serve(&h);
+    _exit(0);
+}
