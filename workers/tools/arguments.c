@@ -156,7 +156,8 @@ static int take(struct arguments *a, size_t index, const struct json *doc, int n
 static void use_fallback(const struct tool_param *p, struct argument *out)
 {
     out->number = p->fallback;
-    out->text = p->choice != NULL ? span_from_string(p->choice[0]) : SPAN_NONE;
+    bool has_choice = p->choice != NULL && p->fallback != TOOL_NO_FALLBACK;
+    out->text = has_choice ? span_from_string(p->choice[p->fallback]) : SPAN_NONE;
 }
 
 static int refuse_unknown(const struct tool *tool, struct span key, struct failure *why)

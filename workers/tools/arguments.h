@@ -26,7 +26,7 @@ int arguments_parse(struct arguments *a, const struct tool *tool, const struct j
 void arguments_fini(struct arguments *a);
 
 // The name is one of the tool's rows; anything else is a bug and aborts. Absent ones give the row's
-// fallback; an absent string gives an absent span, or the first choice of an enum.
+// fallback; an absent string without one gives an absent span.
 bool argument_given(const struct arguments *a, const char *name);
 struct span argument_text(const struct arguments *a, const char *name);
 int64_t argument_integer(const struct arguments *a, const char *name);

@@ -22,8 +22,8 @@ static void write_choices(const struct tool_param *p, struct json_writer *w)
     for (const char *const *choice = p->choice; *choice != NULL; choice++)
         json_write_string(w, span_from_string(*choice));
     json_array_close(w);
-    if (!p->required)
-        json_write_member_string(w, "default", p->choice[0]);
+    if (!p->required && p->fallback != TOOL_NO_FALLBACK)
+        json_write_member_string(w, "default", p->choice[p->fallback]);
 }
 
 static void write_param(const struct tool_param *p, struct json_writer *w)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every tool once. The texts are read by models: say what they need to use the tool right.
 #include "workers/tools/files.h"
+#include "workers/tools/search.h"
 #include "workers/tools/tool.h"
 
 #include "gateway/lib/base/memory.h"
@@ -76,6 +77,89 @@ static const struct tool_param edit_params[] = {
     {0},
 };
 
+static const struct tool_param glob_params[] = {
+    {.name = "pattern",
+     .type = TOOL_STRING,
+     .required = true,
+     .min = 1,
+     .max = PATTERN_BYTES,
+     .description = "For example **/*.c, src/*.{h,c} or [A-Z]*.md. Without a / it is matched "
+                    "against file names at any depth, else against the path below `path`"},
+    {.name = "path",
+     .type = TOOL_STRING,
+     .min = 1,
+     .max = PATH_BYTES,
+     .description = "The directory to search; /workspace by default"},
+    {.name = "limit",
+     .type = TOOL_INTEGER,
+     .min = 1,
+     .max = GLOB_LIMIT_MAX,
+     .fallback = GLOB_LIMIT_DEFAULT,
+     .description = "How many files to list"},
+    {.name = "include_ignored",
+     .type = TOOL_BOOLEAN,
+     .description = "Also list what .gitignore and .ignore files leave out"},
+    {0},
+};
+
+static const char *const grep_modes[] = {"content", "files_with_matches", "count", NULL};
+
+static const struct tool_param grep_params[] = {
+    {.name = "pattern",
+     .type = TOOL_STRING,
+     .required = true,
+     .min = 1,
+     .max = PATTERN_BYTES,
+     .description = "A regular expression (Perl syntax, UTF-8)"},
+    {.name = "path",
+     .type = TOOL_STRING,
+     .min = 1,
+     .max = PATH_BYTES,
+     .description = "A file or directory to search; /workspace by default"},
+    {.name = "glob",
+     .type = TOOL_STRING,
+     .min = 1,
+     .max = PATTERN_BYTES,
+     .description = "Search only files that match, for example *.{ts,tsx}; with a leading ! only "
+                    "those that do not"},
+    {.name = "type",
+     .type = TOOL_STRING,
+     .choice = search_type_names,
+     .fallback = TOOL_NO_FALLBACK,
+     .description = "Search only files of this kind"},
+    {.name = "output_mode",
+     .type = TOOL_STRING,
+     .choice = grep_modes,
+     .description = "content: path:line:text; files_with_matches: paths only; count: "
+                    "path:number of matches"},
+    {.name = "case_insensitive", .type = TOOL_BOOLEAN, .description = "Ignore case"},
+    {.name = "multiline",
+     .type = TOOL_BOOLEAN,
+     .description = "Let the pattern match across lines, and . also a line end"},
+    {.name = "context_before",
+     .type = TOOL_INTEGER,
+     .max = GREP_CONTEXT_MAX,
+     .description = "Lines to show before each match (content mode)"},
+    {.name = "context_after",
+     .type = TOOL_INTEGER,
+     .max = GREP_CONTEXT_MAX,
+     .description = "Lines to show after each match (content mode)"},
+    {.name = "context",
+     .type = TOOL_INTEGER,
+     .max = GREP_CONTEXT_MAX,
+     .description = "Lines to show before and after each match (content mode)"},
+    {.name = "head_limit",
+     .type = TOOL_INTEGER,
+     .min = 1,
+     .max = LINES_MAX,
+     .fallback = GREP_HEAD_DEFAULT,
+     .description = "How many lines of output to give"},
+    {.name = "include_ignored",
+     .type = TOOL_BOOLEAN,
+     .description = "Also search what .gitignore and .ignore files leave out"},
+    {0},
+};
+
 static const struct tool_param bash_params[] = {
     {.name = "command",
      .type = TOOL_STRING,
@@ -130,6 +214,26 @@ const struct tool tool_table[] = {
      .annotations = {.destructive = true},
      .place = TOOL_HAND,
      .run = edit_run},
+    {.name = "Glob",
+     .title = "Find files by name",
+     .description =
+         "Lists files whose path matches a pattern (*, ?, [...], **, {a,b}), newest first. Hidden "
+         "files are included, the content of .git is not, and .gitignore and .ignore are "
+         "honoured. The answer says how many matched in all.",
+     .params = glob_params,
+     .annotations = {.read_only = true, .idempotent = true},
+     .place = TOOL_HAND,
+     .run = glob_run},
+    {.name = "Grep",
+     .title = "Search in files",
+     .description =
+         "Searches file contents for a regular expression (PCRE2). Hidden files are included, the "
+         "content of .git is not, .gitignore and .ignore are honoured, and binary files are "
+         "skipped with a note. Long lines are cut; the answer says how much was left out.",
+     .params = grep_params,
+     .annotations = {.read_only = true, .idempotent = true},
+     .place = TOOL_HAND,
+     .run = grep_run},
     {.name = "Read",
      .title = "Read a file",
      .description =

@@ -21,15 +21,18 @@ enum tool_place { TOOL_HAND, TOOL_COMMAND };
 
 enum tool_type { TOOL_STRING, TOOL_INTEGER, TOOL_BOOLEAN };
 
-enum { TOOL_PARAMS_MAX = 16 };
+enum {
+    TOOL_PARAMS_MAX = 16,
+    TOOL_NO_FALLBACK = -1, // an absent string with choices stays absent
+};
 
 struct tool_param {
     const char *name; // NULL ends the list
     enum tool_type type;
     bool required;
     int64_t min, max;          // the value of an integer, the bytes of a string; max 0: no limit
-    int64_t fallback;          // an absent integer or boolean
-    const char *const *choice; // an enum of strings, ends with NULL; the first is the fallback
+    int64_t fallback;          // an absent integer or boolean; of a string, which choice
+    const char *const *choice; // an enum of strings, ends with NULL
     const char *description;
 };
 
