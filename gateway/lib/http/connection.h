@@ -26,6 +26,7 @@ struct connection {
     struct stream *stream;      // owned
     struct list node;           // in the server
     struct peer_count *peer;    // counted
+    size_t held;                // bytes of its exchanges that wait here, beside the stream
 };
 
 enum { SPARE_ARENAS = 128 };
@@ -38,8 +39,7 @@ struct http_server {
     struct http_server_counters counters;
     struct list connections;
     struct table *peers; // struct peer_count by host, while that host has connections
-    struct connection *(*open_h2)(struct http_server *s, struct connection *from,
-                                  struct buffer *in);
+    struct connection *(*open_h2)(struct http_server *s, struct connection *from);
     struct arena *spare[SPARE_ARENAS]; // owned
     size_t spare_count;
     bool draining, closed;

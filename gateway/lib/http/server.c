@@ -49,13 +49,13 @@ static void sniffer_drain(struct connection *c)
 
 static const struct connection_ops sniffer_ops = {.drain = sniffer_drain, .close = sniffer_close};
 
-static void become(struct sniffer *sniffer, bool h2, struct buffer *in)
+static void become(struct sniffer *sniffer, bool h2)
 {
     struct http_server *s = sniffer->base.server;
     timer_cancel(&sniffer->timer);
     loop_bury(s->loop, sniffer, sniffer_free);
     if (h2)
-        s->open_h2(s, &sniffer->base, in);
+        s->open_h2(s, &sniffer->base);
     else
         h1_open(s, &sniffer->base);
 }
@@ -67,14 +67,14 @@ static void on_first_bytes(void *owner, struct buffer *in)
     bool can_h2 = sniffer->base.server->open_h2 != NULL;
     struct span bytes = buffer_span(in), protocol = stream_protocol(stream);
     if (span_is(protocol, "h2") && can_h2) {
-        become(sniffer, true, in);
+        become(sniffer, true);
     } else {
         size_t known = bytes.size < PREFACE_SIZE ? bytes.size : PREFACE_SIZE;
         bool may_be_h2 =
             can_h2 && span_is_absent(protocol) && memcmp(bytes.data, preface, known) == 0;
         if (may_be_h2 && known < PREFACE_SIZE)
             return;
-        become(sniffer, may_be_h2, in);
+        become(sniffer, may_be_h2);
     }
     stream_resume(stream); // the new owner looks at what is there
 }
@@ -213,7 +213,7 @@ void http_server_limits_default(struct http_server_limits *limits)
 static void check_drained(struct task *task)
 {
     struct http_server *s = CONTAINER_OF(task, struct http_server, drain_check);
-    if (s->counters.exchanges_open > 0 || s->drained == NULL)
+    if (s->counters.exchanges_open > 0 || s->counters.connections_open > 0 || s->drained == NULL)
         return;
     void (*drained)(void *owner) = s->drained;
     s->drained = NULL;
@@ -276,6 +276,14 @@ void http_server_close(struct http_server *s)
 
 const struct http_server_counters *http_server_counters(const struct http_server *s)
 {
+    struct http_server *counted = (struct http_server *)(uintptr_t)s;
+    size_t bytes = 0;
+    LIST_EACH(node, &counted->connections)
+    {
+        const struct connection *c = LIST_ENTRY(node, struct connection, node);
+        bytes += c->held + stream_pending(c->stream);
+    }
+    counted->counters.bytes_buffered = bytes;
     return &s->counters;
 }
 
