@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "gateway/lib/base/buffer.h"
 #include "gateway/lib/base/failure.h"
 #include "gateway/lib/control/driver_api.h"
 
@@ -30,16 +31,16 @@ enum on_loss {
 // The gateway's half of a profile; what the container is made of is the driver's half.
 struct profile {
     char name[PROFILE_NAME_SIZE];
-    int64_t warm;               // sandboxes kept ready
-    int64_t maximum;            // sandboxes of this profile in all
+    int64_t warm;    // sandboxes kept ready
+    int64_t maximum; // sandboxes of this profile in all
     int64_t parallel_starts;
     int64_t idle_ms, absolute_ms;
     int64_t start_timeout_ms;
-    int64_t per_principal;      // sandboxes of one principal
-    int64_t call_timeout_ms;    // longest tools/call
-    enum bind_mode bind;
-    enum on_loss on_loss;
-    char provider[32];          // schema dialect, "" for none
+    int64_t per_principal;   // sandboxes of one principal
+    int64_t call_timeout_ms; // longest tools/call
+    int bind;                // enum bind_mode
+    int on_loss;             // enum on_loss
+    char provider[32];       // schema dialect, "" for none
 };
 
 struct listen {
@@ -53,32 +54,40 @@ struct config {
     struct listen *listen; // owned
     size_t listen_count;
     char admin_address[ENDPOINT_SIZE];
-    char driver_socket[256];
+    char driver_socket[ENDPOINT_SIZE]; // an address, "unix:/…"
     char tokens_file[256];
     char state_dir[256];
     char user[64]; // to run as when started as root
     char log_level[8];
-    char public_url[256];      // what clients call us, "" to take the request's authority
-    char **allowed_origins;    // owned
+    char public_url[256];   // what clients call us, "" to take the request's authority
+    char **allowed_origins; // owned
     size_t allowed_origin_count;
-    char **allowed_hosts;      // owned; loopback names are always allowed on loopback listeners
+    char **allowed_hosts; // owned; loopback names are always allowed on loopback listeners
     size_t allowed_host_count;
     char default_profile[PROFILE_NAME_SIZE]; // what /mcp means
-    struct profile *profiles;  // owned
+    struct profile *profiles;                // owned
     size_t profile_count;
-    int64_t body_bytes;        // of an MCP request
+    int64_t body_bytes; // of an MCP request
     int64_t upload_bytes;
     int64_t head_bytes;
     int64_t connections, connections_per_address, streams_per_connection;
     int64_t head_timeout_ms, body_timeout_ms, idle_timeout_ms, write_timeout_ms;
-    int64_t drain_ms;          // grace period of SIGTERM
-    int64_t keepalive_ms;      // between SSE comments
-    int64_t commit_ms;         // when an answer turns into an SSE stream
+    int64_t drain_ms;     // grace period of SIGTERM
+    int64_t keepalive_ms; // between SSE comments
+    int64_t commit_ms;    // when an answer turns into an SSE stream
 };
 
-// `text` names the file in messages. On failure *why says file, line, key and what was expected.
+// On failure *why says file, line, key and what was expected, and nothing is left to free.
 int config_load(const char *file, struct config **out, struct failure *why);
+// The same from memory; `file` is for messages.
+int config_parse(struct span yaml, const char *file, struct config **out, struct failure *why);
 void config_free(struct config *c);
 const struct profile *config_profile(const struct config *c, const char *name);
+
+// Documents from the table: for --help, --config-docs, --config-schema and --dump-config FILE.
+int config_write_help(struct buffer *out);
+int config_write_page(struct buffer *out);
+int config_write_schema(struct buffer *out);
+int config_write_dump(const char *file, struct buffer *out, struct failure *why);
 
 #endif
