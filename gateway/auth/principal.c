@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateway/auth/principal.h"
+
+#include <stdlib.h>
+
+#include "gateway/auth/principal_new.h"
+#include "gateway/lib/base/encode.h"
+#include "gateway/lib/base/memory.h"
+#include "gateway/lib/crypto/digest.h"
+
+struct principal {
+    size_t holds;
+    char hash[PRINCIPAL_HASH_SIZE];
+    char *subject, *tenant, *provider; // owned
+    char **profiles;                   // owned; none: all
+    size_t profile_count;
+};
+
+// Each part with its length, so that ("a", "bc") and ("ab", "c") are two principals.
+static void hash_part(struct sha256 *s, const char *text)
+{
+    uint64_t size = strlen(text);
+    sha256_update(s, span_of(&size, sizeof size));
+    sha256_update(s, span_of(text, size));
+}
+
+struct principal *principal_new(const struct principal_values *values)
+{
+    unsigned char digest[SHA256_SIZE];
+    struct principal *p = memory_new(sizeof *p);
+    struct sha256 *s = sha256_start();
+    hash_part(s, values->issuer);
+    hash_part(s, values->subject);
+    hash_part(s, values->tenant);
+    sha256_finish(s, digest);
+    hex_encode(span_of(digest, sizeof digest), p->hash);
+    p->holds = 1;
+    p->subject = memory_copy_string(values->subject);
+    p->tenant = memory_copy_string(values->tenant);
+    p->provider = memory_copy_string(values->provider);
+    p->profile_count = values->profile_count;
+    p->profiles = memory_new_array(values->profile_count, sizeof *p->profiles);
+    for (size_t i = 0; i < values->profile_count; i++)
+        p->profiles[i] = memory_copy_string(values->profiles[i]);
+    return p;
+}
+
+struct principal *principal_hold(struct principal *p)
+{
+    p->holds++;
+    return p;
+}
+
+void principal_drop(struct principal *p)
+{
+    if (p == NULL || --p->holds > 0)
+        return;
+    for (size_t i = 0; i < p->profile_count; i++)
+        free(p->profiles[i]);
+    free(p->profiles);
+    free(p->subject);
+    free(p->tenant);
+    free(p->provider);
+    free(p);
+}
+
+const char *principal_hash(const struct principal *p)
+{
+    return p->hash;
+}
+
+const char *principal_subject(const struct principal *p)
+{
+    return p->subject;
+}
+
+const char *principal_tenant(const struct principal *p)
+{
+    return p->tenant;
+}
+
+const char *principal_provider(const struct principal *p)
+{
+    return p->provider;
+}
+
+bool principal_may_use(const struct principal *p, const char *profile)
+{
+    for (size_t i = 0; i < p->profile_count; i++)
+        if (strcmp(p->profiles[i], profile) == 0)
+            return true;
+    return p->profile_count == 0;
+}
