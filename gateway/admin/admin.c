@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateway/admin/admin.h"
+
+#include "gateway/lib/base/buffer.h"
+#include "gateway/lib/base/memory.h"
+#include "gateway/lib/telemetry/metrics.h"
+#include "gateway/pool/setup.h"
+
+enum { METRICS_MOST = 8 * 1024 * 1024 };
+
+static void respond(struct exchange *ex, int status, const char *type, struct span body)
+{
+    struct http_header headers[] = {
+        {SPAN_LITERAL("content-type"), span_from_string(type)},
+        {SPAN_LITERAL("cache-control"), SPAN_LITERAL("no-store")},
+        {SPAN_LITERAL("allow"), SPAN_LITERAL("GET, HEAD")},
+    };
+    struct http_response head = {.status = status,
+                                 .headers = headers,
+                                 .header_count = status == 405 ? 3 : 2,
+                                 .content_length = (int64_t)body.size};
+    exchange_respond(ex, &head, body);
+}
+
+static void respond_text(struct exchange *ex, int status, const char *text)
+{
+    respond(ex, status, "text/plain; charset=utf-8", span_from_string(text));
+}
+
+static void answer_healthz(struct admin *a, struct exchange *ex)
+{
+    (void)a;
+    respond_text(ex, 200, "ok\n");
+}
+
+static void answer_readyz(struct admin *a, struct exchange *ex)
+{
+    struct failure why = {0};
+    if (a->is_draining)
+        respond_text(ex, 503, "draining\n");
+    else if (binder_check_ready(a->binder, &why) != 0)
+        respond_text(ex, 503, arena_printf(exchange_arena(ex), "%s\n", why.text));
+    else
+        respond_text(ex, 200, "ready\n");
+}
+
+static void answer_metrics(struct admin *a, struct exchange *ex)
+{
+    struct buffer out;
+    buffer_init(&out, METRICS_MOST);
+    if (a->collect != NULL)
+        a->collect(a->owner);
+    if (metrics_write(a->metrics, &out) == 0)
+        respond(ex, 200, "text/plain; version=0.0.4; charset=utf-8", buffer_span(&out));
+    else
+        respond_text(ex, 500, "the metrics do not fit\n");
+    buffer_fini(&out);
+}
+
+static const struct {
+    const char *path;
+    void (*answer)(struct admin *a, struct exchange *ex);
+} routes[] = {
+    {"/healthz", answer_healthz},
+    {"/readyz", answer_readyz},
+    {"/metrics", answer_metrics},
+};
+
+static void on_request(void *service, struct exchange *ex)
+{
+    struct span method = exchange_method(ex);
+    for (size_t i = 0; i < ARRAY_COUNT(routes); i++) {
+        if (!span_is(exchange_path(ex), routes[i].path))
+            continue;
+        if (span_is(method, "GET") || span_is(method, "HEAD"))
+            routes[i].answer(service, ex);
+        else
+            respond_text(ex, 405, "GET only\n");
+        return;
+    }
+    respond_text(ex, 404, "there is /healthz, /readyz and /metrics\n");
+}
+
+static void on_closed(struct exchange *ex, const struct failure *why)
+{
+    (void)ex;
+    (void)why;
+}
+
+const struct exchange_ops *admin_exchange_ops(void)
+{
+    static const struct exchange_ops ops = {.request = on_request, .closed = on_closed};
+    return &ops;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What operators and probes ask, on a listener of its own without tokens (the configuration allows
+// loopback and unix sockets only):
+//
+//   GET /healthz   200 while the loop turns
+//   GET /readyz    200 when calls can be served, else 503 with the reason
+//   GET /metrics   Prometheus text
+#ifndef WRIST_GATEWAY_ADMIN_ADMIN_H
+#define WRIST_GATEWAY_ADMIN_ADMIN_H
+
+#include "gateway/lib/http/exchange.h"
+
+struct binder;
+struct metrics;
+
+struct admin { // embedded by its owner; everything borrowed
+    struct metrics *metrics;
+    const struct binder *binder;
+    // Called before the metrics are written: sets gauges that nobody keeps up to date.
+    void (*collect)(void *owner);
+    void *owner;
+    bool is_draining; // no longer ready
+};
+
+// Ops for an http_server whose service is a struct admin.
+const struct exchange_ops *admin_exchange_ops(void);
+
+#endif

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateway/listen/front.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "gateway/lib/base/memory.h"
+#include "gateway/lib/http/server.h"
+#include "gateway/lib/loop/loop.h"
+#include "gateway/lib/net/listener.h"
+#include "gateway/lib/telemetry/log.h"
+#include "gateway/lib/tls/tls.h"
+
+enum { STREAM_READ = 64 * 1024, STREAM_WRITE = 4 * 1024 * 1024, STREAM_HIGH = 256 * 1024 };
+
+struct door {
+    struct front *front;         // borrowed
+    const struct listen *config; // NULL: the admin's
+    struct listener *listener;   // owned
+    struct tls_context *tls;     // owned; NULL: cleartext
+    struct http_server *server;  // owned
+};
+
+struct front {
+    struct loop *loop;
+    const struct config *config;
+    struct door *doors; // owned; the admin's is the last
+    size_t count;
+    size_t draining; // doors that are not drained yet
+    void (*drained)(void *owner);
+    void *drained_owner;
+};
+
+static const struct stream_limits stream_limits = {
+    .read_bytes = STREAM_READ,
+    .write_bytes = STREAM_WRITE,
+    .high_water = STREAM_HIGH,
+    .low_water = STREAM_HIGH / 4,
+};
+
+struct front *front_new(struct loop *loop, const struct config *config)
+{
+    struct front *f = memory_new(sizeof *f);
+    f->loop = loop;
+    f->config = config;
+    f->count = config->listen_count + 1;
+    f->doors = memory_new_array(f->count, sizeof *f->doors);
+    for (size_t i = 0; i < f->count; i++) {
+        f->doors[i].front = f;
+        f->doors[i].config = i < config->listen_count ? &config->listen[i] : NULL;
+    }
+    return f;
+}
+
+static void on_accepted(void *owner, int fd, const struct address *peer)
+{
+    struct door *d = owner;
+    struct stream *s = d->tls != NULL ? tls_accept(d->front->loop, d->tls, fd, peer, &stream_limits,
+                                                   d->front->config->head_timeout_ms)
+                                      : stream_from_fd(d->front->loop, fd, peer, &stream_limits);
+    http_server_adopt(d->server, s);
+}
+
+static int bind_door(struct door *d, struct failure *why)
+{
+    const char *text = d->config != NULL ? d->config->address : d->front->config->admin_address;
+    struct listener_options options = {.unix_mode = d->config != NULL ? 0666 : 0600};
+    if (address_parse(span_from_string(text), &options.address, why) != 0)
+        return failure_prefix(why, "listen on %s", text);
+    // A socket of a gateway that did not end well; a living one would still answer on it.
+    if (address_is_unix(&options.address) && strncmp(text, "unix:", 5) == 0)
+        unlink(text + 5);
+    d->listener = listener_open(d->front->loop, &options, on_accepted, d, why);
+    if (d->listener == NULL)
+        return failure_prefix(why, "listen on %s", text);
+    listener_pause(d->listener);
+    return 0;
+}
+
+int front_bind(struct front *f, struct failure *why)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        int rc = bind_door(&f->doors[i], why);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+static void fill_limits(const struct config *c, struct http_server_limits *limits)
+{
+    http_server_limits_default(limits);
+    limits->head_bytes = (size_t)c->head_bytes;
+    limits->head_timeout_ms = c->head_timeout_ms;
+    limits->body_timeout_ms = c->body_timeout_ms;
+    limits->idle_timeout_ms = c->idle_timeout_ms;
+    limits->write_timeout_ms = c->write_timeout_ms;
+    limits->streams = (uint32_t)c->streams_per_connection;
+    limits->connections = (size_t)c->connections;
+    limits->connections_per_peer = (size_t)c->connections_per_address;
+}
+
+static void open_server(struct door *d, const struct exchange_ops *ops, void *service)
+{
+    struct http_server_limits limits;
+    char text[ADDRESS_TEXT_SIZE];
+    fill_limits(d->front->config, &limits);
+    d->server = http_server_new(d->front->loop, &limits, ops, service);
+    http_server_enable_h2(d->server);
+    listener_resume(d->listener);
+    address_format(listener_address(d->listener), text);
+    LOG(LOG_INFO, "listener.open", LOG_STRING("address", text), LOG_BOOL("tls", d->tls != NULL),
+        LOG_BOOL("admin", d->config == NULL));
+}
+
+int front_open(struct front *f, const struct front_services *services, struct failure *why)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        struct door *d = &f->doors[i];
+        if (d->config == NULL || !d->config->tls)
+            continue;
+        d->tls = tls_server_new(d->config->certificate, d->config->key, why);
+        if (d->tls == NULL)
+            return failure_prefix(why, "TLS on %s", d->config->address);
+    }
+    for (size_t i = 0; i < f->count; i++) {
+        struct door *d = &f->doors[i];
+        bool loopback = address_is_loopback(listener_address(d->listener));
+        if (d->config == NULL)
+            open_server(d, services->admin_ops, services->admin_service);
+        else
+            open_server(d, services->client_ops, services->service_for(services->owner, loopback));
+    }
+    return 0;
+}
+
+int front_reload(struct front *f, struct failure *why)
+{
+    int first = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        struct failure ours;
+        if (f->doors[i].tls == NULL || tls_server_reload(f->doors[i].tls, &ours) == 0 || first != 0)
+            continue;
+        first = failure_set(why, (enum fault)ours.fault, "TLS on %s: %s",
+                            f->doors[i].config->address, ours.text);
+    }
+    return first;
+}
+
+static void on_door_drained(void *owner)
+{
+    struct front *f = owner;
+    if (--f->draining == 0)
+        f->drained(f->drained_owner);
+}
+
+void front_drain(struct front *f, void (*drained)(void *owner), void *owner)
+{
+    f->drained = drained;
+    f->drained_owner = owner;
+    f->draining = f->count - 1;
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->doors[i].config == NULL)
+            continue;
+        listener_close(f->doors[i].listener);
+        f->doors[i].listener = NULL;
+        http_server_drain(f->doors[i].server, on_door_drained, f);
+    }
+}
+
+static void front_free(void *object)
+{
+    struct front *f = object;
+    free(f->doors);
+    free(f);
+}
+
+void front_close(struct front *f)
+{
+    if (f == NULL)
+        return;
+    for (size_t i = 0; i < f->count; i++) {
+        struct door *d = &f->doors[i];
+        if (d->listener != NULL)
+            listener_close(d->listener);
+        if (d->server != NULL)
+            http_server_close(d->server);
+        tls_context_free(d->tls);
+    }
+    loop_bury(f->loop, f, front_free);
+}
+
+void front_count(const struct front *f, struct front_counters *out)
+{
+    *out = (struct front_counters){0};
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->doors[i].config == NULL || f->doors[i].server == NULL)
+            continue;
+        const struct http_server_counters *c = http_server_counters(f->doors[i].server);
+        out->accepted += c->connections_accepted;
+        out->refused += c->connections_refused;
+        out->connections += c->connections_open;
+        out->exchanges += c->exchanges_open;
+        out->bytes_buffered += c->bytes_buffered;
+        for (size_t h = 0; h < HOSTILITY_COUNT; h++)
+            out->hostile += c->hostile[h];
+    }
+}

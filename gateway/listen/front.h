@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The gateway's listeners and the HTTP servers behind them: from an accepted fd to an exchange.
+//
+// Opened in two halves: the sockets while the process may still bind any port, the rest once it has
+// given up its rights, so that a certificate which cannot be read again later is noticed now.
+#ifndef WRIST_GATEWAY_LISTEN_FRONT_H
+#define WRIST_GATEWAY_LISTEN_FRONT_H
+
+#include "gateway/config/config.h"
+#include "gateway/lib/http/exchange.h"
+
+struct front;
+struct loop;
+
+struct front *front_new(struct loop *loop, const struct config *config); // borrowed
+// Binds every address of the configuration, and the admin's. Nothing is accepted yet.
+int front_bind(struct front *f, struct failure *why);
+// A service for each listener: client ones by `service_for`, told whether it is loopback.
+struct front_services {
+    const struct exchange_ops *client_ops, *admin_ops;
+    void *(*service_for)(void *owner, bool loopback);
+    void *owner;
+    void *admin_service;
+};
+// Certificates, servers; accepts from now on.
+int front_open(struct front *f, const struct front_services *services, struct failure *why);
+// Reads the certificates again; a bad one keeps the old. The first failure is told.
+int front_reload(struct front *f, struct failure *why);
+// No new clients; `drained` comes once no client's exchange is left. The admin listener stays.
+void front_drain(struct front *f, void (*drained)(void *owner), void *owner);
+void front_close(struct front *f); // everything, now; freed after the turn
+
+struct front_counters {
+    uint64_t accepted, refused;
+    size_t connections, exchanges, bytes_buffered;
+    uint64_t hostile; // peers that broke the protocol or a limit
+};
+void front_count(const struct front *f, struct front_counters *out); // clients' only
+
+#endif

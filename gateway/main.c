@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// wrist-gateway: one process, put together from its parts, in the order in which rights are given
+// up.
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gateway/admin/admin.h"
+#include "gateway/auth/auth.h"
+#include "gateway/config/config.h"
+#include "gateway/lib/base/memory.h"
+#include "gateway/lib/confine/limits.h"
+#include "gateway/lib/confine/privileges.h"
+#include "gateway/lib/confine/seccomp.h"
+#include "gateway/lib/crypto/keyring.h"
+#include "gateway/lib/loop/loop.h"
+#include "gateway/lib/loop/timer.h"
+#include "gateway/lib/telemetry/log.h"
+#include "gateway/lib/telemetry/metrics.h"
+#include "gateway/listen/front.h"
+#include "gateway/options.h"
+#include "gateway/pool/setup.h"
+#include "gateway/proxy/proxy.h"
+#include "gateway/proxy/sandboxes.h"
+#include "gateway/sandbox/driver.h"
+#include "gateway/sandbox/worker.h"
+#include "gateway/store/memory.h"
+#include "gateway/store/state_file.h"
+
+struct gateway {
+    struct config *config; // everything owned
+    struct loop *loop;
+    struct front *front;
+    int state; // fd of the state directory
+    char fleet[ID_SIZE];
+    struct keyring *keyring;
+    struct auth *auth;
+    struct metrics *metrics;
+    struct store *store;
+    struct driver *driver;
+    struct binder *binder;
+    struct proxy *proxy;
+    struct admin admin;
+    struct timer drain;
+};
+
+static int level_of(const char *word)
+{
+    for (int level = LOG_DEBUG; level <= LOG_ERROR; level++)
+        if (strcmp(log_level_name((enum log_level)level), word) == 0)
+            return level;
+    return LOG_INFO;
+}
+
+// The state directory belongs to whom the gateway becomes; root makes it for them.
+static int hand_over_state(const char *path, const struct user *user, struct failure *why)
+{
+    struct stat st;
+    if (mkdir(path, 0700) != 0 && stat(path, &st) != 0)
+        return failure_errno(why, "state directory %s", path);
+    if (stat(path, &st) == 0 && st.st_uid == 0 && chown(path, user->uid, user->gid) != 0)
+        return failure_errno(why, "chown %s", path);
+    return 0;
+}
+
+// Ports are bound before this and files are opened after it: what SIGHUP must be able to read again
+// is read for the first time with the rights that are left.
+static int give_up_rights(struct gateway *g, struct failure *why)
+{
+    struct user user;
+    bool is_root = geteuid() == 0;
+    if (is_root) {
+        int rc = user_find(g->config->user, &user, why);
+        if (rc == 0 && user.uid == 0)
+            rc = failure_set(why, FAULT_INVALID, "the gateway does not run as root");
+        if (rc == 0)
+            rc = hand_over_state(g->config->state_dir, &user, why);
+        if (rc != 0)
+            return failure_prefix(why, "user: %s", g->config->user);
+    }
+    return privileges_drop(is_root ? &user : NULL, 0, why);
+}
+
+static int open_state(struct gateway *g, struct failure *why)
+{
+    char ring[sizeof g->config->state_dir + 16];
+    snprintf(ring, sizeof ring, "%s/keyring", g->config->state_dir);
+    int rc = state_directory_open(g->config->state_dir, &g->state, why);
+    if (rc == 0)
+        rc = fleet_id_load(g->state, g->fleet, why);
+    if (rc == 0)
+        rc = keyring_open(ring, clock_wall_ms(loop_clock(g->loop)), &g->keyring, why);
+    if (rc == 0)
+        rc = store_memory_open(g->loop, g->state, &g->store, why);
+    if (rc != 0)
+        return failure_prefix(why, "state %s", g->config->state_dir);
+    g->auth = auth_new(g->config->tokens_file, loop_clock(g->loop), why);
+    return g->auth != NULL ? 0 : why->fault;
+}
+
+static int open_pool(struct gateway *g, struct failure *why)
+{
+    const char *socket = g->config->driver_socket;
+    int rc = driver_client_open(g->loop, strncmp(socket, "unix:", 5) == 0 ? socket + 5 : socket,
+                                &g->driver, why);
+    if (rc != 0)
+        return failure_prefix(why, "driver %s", socket);
+    struct binder_options options = {
+        .loop = g->loop,
+        .config = g->config,
+        .store = g->store,
+        .driver = g->driver,
+        .workers = &worker_client_ops,
+        .workers_user = g->loop,
+        .ring = g->keyring,
+        .metrics = g->metrics,
+        .fleet_id = g->fleet,
+        .directory = g->state,
+        .grace_ms = BINDER_GRACE_MS,
+    };
+    g->binder = binder_open(&options);
+    return 0;
+}
+
+static int authenticate(void *user, struct span authorization, struct principal **out,
+                        struct failure *why)
+{
+    *out = auth_check(user, authorization, why);
+    return *out != NULL ? 0 : FAULT_UNAUTHENTICATED;
+}
+
+static void open_proxy(struct gateway *g)
+{
+    struct proxy_options options = {
+        .loop = g->loop,
+        .config = g->config,
+        .keyring = g->keyring,
+        .binder = g->binder,
+        .metrics = g->metrics,
+        .auth = {authenticate, g->auth},
+    };
+    size_t count;
+    const struct route *routes = sandboxes_routes(&count);
+    g->proxy = proxy_new(&options);
+    proxy_add_routes(g->proxy, routes, count);
+}
+
+static void set_gauge(struct gateway *g, const char *name, const char *help, size_t value)
+{
+    metric_set(metric_gauge(g->metrics, name, "", help), (int64_t)value);
+}
+
+static void collect(void *owner)
+{
+    struct gateway *g = owner;
+    struct front_counters c;
+    front_count(g->front, &c);
+    set_gauge(g, "wrist_connections", "Open client connections.", c.connections);
+    set_gauge(g, "wrist_exchanges", "Requests under way, held streams too.", c.exchanges);
+    set_gauge(g, "wrist_buffered_bytes", "Bytes that wait for clients or handlers.",
+              c.bytes_buffered);
+    set_gauge(g, "wrist_connections_accepted", "Client connections since the start.", c.accepted);
+    set_gauge(g, "wrist_connections_refused", "Client connections past a limit.", c.refused);
+    set_gauge(g, "wrist_hostile_peers", "Peers that broke the protocol or a limit.", c.hostile);
+}
+
+static void *service_for(void *owner, bool loopback)
+{
+    struct gateway *g = owner;
+    return proxy_listener(g->proxy, loopback);
+}
+
+static int open_doors(struct gateway *g, struct failure *why)
+{
+    struct front_services services = {
+        .client_ops = proxy_exchange_ops(),
+        .admin_ops = admin_exchange_ops(),
+        .service_for = service_for,
+        .owner = g,
+        .admin_service = &g->admin,
+    };
+    g->admin =
+        (struct admin){.metrics = g->metrics, .binder = g->binder, .collect = collect, .owner = g};
+    return front_open(g->front, &services, why);
+}
+
+static void on_hangup(void *owner, int signal_number)
+{
+    struct gateway *g = owner;
+    struct failure why;
+    (void)signal_number;
+    if (auth_reload(g->auth, &why) != 0)
+        LOG(LOG_ERROR, "tokens.kept", LOG_FAILURE(&why));
+    else
+        LOG(LOG_INFO, "tokens.reloaded", LOG_I64("tokens", (int64_t)auth_token_count(g->auth)));
+    if (front_reload(g->front, &why) != 0)
+        LOG(LOG_ERROR, "certificates.kept", LOG_FAILURE(&why));
+    else
+        LOG(LOG_INFO, "certificates.reloaded", LOG_STRING("signal", "SIGHUP"));
+}
+
+static void on_drained(void *owner)
+{
+    struct gateway *g = owner;
+    loop_stop(g->loop);
+}
+
+static void on_drain_over(struct timer *timer)
+{
+    struct gateway *g = CONTAINER_OF(timer, struct gateway, drain);
+    struct front_counters c;
+    front_count(g->front, &c);
+    LOG(LOG_WARN, "drain.cut", LOG_I64("exchanges", (int64_t)c.exchanges));
+    loop_stop(g->loop);
+}
+
+static void on_terminate(void *owner, int signal_number)
+{
+    struct gateway *g = owner;
+    (void)signal_number;
+    if (g->admin.is_draining) { // asked twice: at once
+        loop_stop(g->loop);
+        return;
+    }
+    LOG(LOG_INFO, "drain.start", LOG_I64("grace_ms", g->config->drain_ms));
+    g->admin.is_draining = true;
+    timer_init(&g->drain, g->loop, on_drain_over);
+    timer_start(&g->drain, g->config->drain_ms);
+    proxy_end_streams(g->proxy);
+    front_drain(g->front, on_drained, g);
+}
+
+static int watch_signals(struct gateway *g, struct failure *why)
+{
+    int rc = loop_on_signal(g->loop, SIGHUP, on_hangup, g, why);
+    if (rc == 0)
+        rc = loop_on_signal(g->loop, SIGTERM, on_terminate, g, why);
+    if (rc == 0)
+        rc = loop_on_signal(g->loop, SIGINT, on_terminate, g, why);
+    return rc;
+}
+
+static int gateway_open(struct gateway *g, const char *config_file, struct failure *why)
+{
+    g->state = -1;
+    int rc = config_load(config_file, &g->config, why);
+    if (rc != 0)
+        return rc;
+    log_open("wrist-gateway", (enum log_level)level_of(g->config->log_level), STDERR_FILENO);
+    limits_raise_open_files();
+    g->loop = loop_new(clock_system());
+    g->metrics = metrics_new();
+    g->front = front_new(g->loop, g->config);
+    rc = front_bind(g->front, why);
+    if (rc == 0)
+        rc = give_up_rights(g, why);
+    if (rc == 0)
+        rc = open_state(g, why);
+    if (rc == 0)
+        rc = open_pool(g, why);
+    if (rc != 0)
+        return rc;
+    open_proxy(g);
+    rc = open_doors(g, why);
+    if (rc == 0)
+        rc = watch_signals(g, why);
+    if (rc == 0)
+        rc = seccomp_confine(SECCOMP_PROFILE_GATEWAY, why);
+    return rc;
+}
+
+// Sandboxes stay: the next start adopts them.
+static void gateway_close(struct gateway *g)
+{
+    front_close(g->front);
+    if (g->loop != NULL)
+        loop_turn(g->loop, false);
+    if (g->proxy != NULL)
+        proxy_free(g->proxy);
+    if (g->binder != NULL)
+        binder_close(g->binder);
+    if (g->driver != NULL)
+        g->driver->ops->close(g->driver);
+    if (g->store != NULL)
+        store_close(g->store);
+    if (g->loop != NULL)
+        loop_turn(g->loop, false);
+    auth_free(g->auth);
+    keyring_free(g->keyring);
+    if (g->state >= 0)
+        close(g->state);
+    loop_free(g->loop);
+    metrics_free(g->metrics);
+    config_free(g->config);
+}
+
+int main(int argc, char **argv)
+{
+    struct gateway g = {0};
+    struct failure why;
+    const char *config_file;
+    int status;
+    if (options_take(argc, argv, &config_file, &status))
+        return status;
+    log_open("wrist-gateway", LOG_INFO, STDERR_FILENO);
+    if (gateway_open(&g, config_file, &why) != 0) {
+        LOG(LOG_ERROR, "start.failed", LOG_FAILURE(&why));
+        gateway_close(&g);
+        return EXIT_FAILURE;
+    }
+    LOG(LOG_INFO, "start", LOG_STRING("fleet", g.fleet),
+        LOG_I64("profiles", (int64_t)g.config->profile_count),
+        LOG_I64("tokens", (int64_t)auth_token_count(g.auth)));
+    loop_run(g.loop);
+    LOG(LOG_INFO, "stop", LOG_STRING("fleet", g.fleet));
+    gateway_close(&g);
+    return EXIT_SUCCESS;
+}
