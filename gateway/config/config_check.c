@@ -6,14 +6,14 @@
 #include "gateway/config/config_table.h"
 #include "gateway/lib/net/address.h"
 
-// The place of a key of one listener or profile, for messages.
+// The place of a listener's key, for messages.
 struct place {
     char path[160];
 };
 
-static const char *place_of(struct place *place, const char *format, const char *key, size_t index)
+static const char *place_of(struct place *place, size_t index, const char *key)
 {
-    snprintf(place->path, sizeof place->path, format, index, key);
+    snprintf(place->path, sizeof place->path, "listen[%zu].%s", index, key);
     return place->path;
 }
 
@@ -24,18 +24,17 @@ static int check_listener(const struct listen *l, size_t index, const struct key
     struct address address;
     int rc = address_parse(span_from_string(l->address), &address, why);
     if (rc != 0)
-        return key_source_refuse(source, why, place_of(&place, "listen[%zu].%s", "address", index),
+        return key_source_refuse(source, why, place_of(&place, index, "address"),
                                  "expected an address like 127.0.0.1:8443, got %s", l->address);
     if (l->tls && l->certificate[0] == '\0')
-        return key_source_refuse(source, why,
-                                 place_of(&place, "listen[%zu].%s", "certificate", index),
+        return key_source_refuse(source, why, place_of(&place, index, "certificate"),
                                  "expected a PEM file, since tls is true; got nothing");
     if (l->tls && l->key[0] == '\0')
-        return key_source_refuse(source, why, place_of(&place, "listen[%zu].%s", "key", index),
+        return key_source_refuse(source, why, place_of(&place, index, "key"),
                                  "expected a PEM file, since tls is true; got nothing");
     if (!l->tls && !l->allow_cleartext && address.inherited_fd < 0 &&
         !address_is_loopback(&address))
-        return key_source_refuse(source, why, place_of(&place, "listen[%zu].%s", "tls", index),
+        return key_source_refuse(source, why, place_of(&place, index, "tls"),
                                  "expected true, since %s is not loopback; allow_cleartext: true "
                                  "says that a proxy with TLS stands in front",
                                  l->address);
@@ -52,9 +51,9 @@ static int check_listeners(const struct config *c, const struct key_source *sour
         for (size_t j = 0; j < i; j++) {
             struct place place;
             if (strcmp(c->listen[i].address, c->listen[j].address) == 0)
-                return key_source_refuse(
-                    source, why, place_of(&place, "listen[%zu].%s", "address", i),
-                    "expected another address, got %s a second time", c->listen[i].address);
+                return key_source_refuse(source, why, place_of(&place, i, "address"),
+                                         "expected another address, got %s a second time",
+                                         c->listen[i].address);
         }
     }
     return 0;
