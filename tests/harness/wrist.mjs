@@ -124,10 +124,10 @@ export class Wrist {
     this.driverConfig = {
       listen: `unix:${this.run}/driver.sock`,
       allowed_users: [isRoot ? "nobody" : os.userInfo().username],
-      state: path.join(this.folder, "driver"),
-      run: path.join(this.run, "driver"),
-      worker: path.join(bin, "wrist-worker"),
-      profiles: mapped("driver", { trial: true, ...(isRoot ? {} : { weak_isolation: true }) }),
+      state_dir: path.join(this.folder, "driver"),
+      run_dir: path.join(this.run, "driver"),
+      cgroup_parent: `/${path.basename(this.folder)}`,
+      profiles: mapped("driver", { trial: true, worker: path.join(bin, "wrist-worker"), ...(isRoot ? {} : { weak_isolation: true }) }),
       ...this.options.driver,
     };
     // JSON is YAML.
@@ -324,9 +324,15 @@ export function residue(wrist) {
       return [];
     }
   };
-  const workers = lines("ps", "-eo", "pid,args").filter((line) => line.includes("wrist-worker") && !line.includes("grep"));
+  const workers = lines("pgrep", "-f", "wrist-worker").filter((pid) => {
+    try {
+      return fs.readFileSync(`/proc/${pid}/cgroup`, "utf8").includes(path.basename(folder));
+    } catch {
+      return false;
+    }
+  });
   const mounts = fs.readFileSync("/proc/self/mounts", "utf8").split("\n").filter((line) => line.includes(folder));
   const loops = lines("losetup", "-l", "-n", "-O", "NAME,BACK-FILE").filter((line) => line.includes(folder));
-  const cgroups = lines("find", "/sys/fs/cgroup", "-type", "d", "-path", "*wrist*", "-name", "*[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]*");
+  const cgroups = lines("find", "/sys/fs/cgroup", "-mindepth", "2", "-type", "d", "-path", `*/${path.basename(folder)}/*`);
   return { workers, mounts, loops, cgroups };
 }
