@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares what the driver has with what is known here: at the start, whenever its stream of events
+// stands again, and when a worker falls silent. What is found unknown is asked, and its answer
+// alone decides; what cannot answer is removed, but after an empty store not before a grace period.
+#include <stdlib.h>
+
+#include "gateway/lib/base/memory.h"
+#include "gateway/lib/telemetry/log.h"
+#include "gateway/lib/telemetry/metrics.h"
+#include "gateway/pool/asking.h"
+#include "gateway/pool/state.h"
+
+enum {
+    ASK_MOST = 3,
+    ASK_AGAIN_MS = 300,
+    RELIST_MS = 1000,
+};
+
+static bool is_in_grace(const struct binder *b)
+{
+    return loop_now_ms(b->loop) < b->grace_until_ms;
+}
+
+static void adoption_may_be_over(struct binder *b)
+{
+    if (b->adopted || b->adopting > 0)
+        return;
+    b->adopted = true;
+    free(b->kept);
+    b->kept = NULL;
+    b->kept_count = 0;
+    LOG(LOG_INFO, "binder.ready", LOG_I64("bindings", (int64_t)table_count(b->bindings)));
+    loop_defer(b->loop, &b->janitor);
+}
+
+static void settled(struct ward *w)
+{
+    struct binder *b = w->b;
+    b->adopting--;
+    adoption_may_be_over(b);
+}
+
+static const struct sandbox_record *kept_record(const struct binder *b, const char *id)
+{
+    for (size_t i = 0; i < b->kept_count; i++)
+        if (strcmp(b->kept[i].id, id) == 0)
+            return &b->kept[i];
+    return NULL;
+}
+
+static void adopt_bound(struct ward *w, const struct link_status *status)
+{
+    struct binder *b = w->b;
+    const struct profile *profile = w->sandbox->profile;
+    const struct sandbox_record *kept = kept_record(b, w->sandbox->id);
+    bool matches = kept != NULL && strcmp(kept->principal, status->principal) == 0;
+    int64_t idle_ms = matches ? kept->idle_ms : profile->idle_ms;
+    int64_t absolute_ms = matches ? kept->absolute_ms : profile->absolute_ms;
+    int64_t left = status->absolute_left_ms;
+    if (left < 0 || left > absolute_ms)
+        left = absolute_ms;
+    int64_t claimed_ms = store_now_ms(b->store) + left - absolute_ms;
+    ward_bound(w, status->principal, claimed_ms, idle_ms, absolute_ms, "adopted");
+    if (status->idle_ms > 0)
+        w->sandbox->last_used_ms -= status->idle_ms;
+    ward_keep(w);
+    binding_of_note(w);
+}
+
+static void asked(void *owner, struct ward *w, const struct worker_answer *answer,
+                  const struct failure *why);
+
+static void ask_now(struct timer *timer)
+{
+    struct ward *w = CONTAINER_OF(timer, struct ward, again);
+    unsigned char secret[LINK_SECRET_BYTES];
+    if (!sandbox_set_secret(w->sandbox, w->key, secret)) {
+        settled(w);
+        ward_end(w, ENDING_LOST, "found, but no key of ours opens it");
+        return;
+    }
+    memory_wipe(secret, sizeof secret);
+    ask_status(w, asked, w->b);
+}
+
+static void no_answer(struct ward *w, const struct failure *why)
+{
+    struct binder *b = w->b;
+    if (why->fault == FAULT_UNAUTHENTICATED) {
+        w->key++; // made under an older key
+        timer_start(&w->again, 0);
+    } else if (++w->asked < ASK_MOST) {
+        timer_start(&w->again, ASK_AGAIN_MS);
+    } else if (is_in_grace(b)) {
+        if (w->asked == ASK_MOST)
+            settled(w); // the rest need not wait for it
+        timer_start(&w->again, ASK_AGAIN_MS * 10);
+    } else {
+        if (w->asked <= ASK_MOST)
+            settled(w);
+        ward_end(w, ENDING_LOST, "found, but it does not answer");
+    }
+}
+
+static void asked(void *owner, struct ward *w, const struct worker_answer *answer,
+                  const struct failure *why)
+{
+    struct binder *b = owner;
+    if (w == NULL || w->sandbox->state != SANDBOX_CREATING) {
+        if (w == NULL || w->asked <= ASK_MOST)
+            b->adopting--;
+        adoption_may_be_over(b);
+        return;
+    }
+    if (why != NULL) {
+        no_answer(w, why);
+        return;
+    }
+    const struct link_status *status = &answer->status;
+    bool early = w->asked <= ASK_MOST;
+    if (strcmp(status->sandbox, w->sandbox->id) != 0 ||
+        status->generation != w->sandbox->generation) {
+        ward_end(w, ENDING_LOST, "found, but it says that it is another");
+    } else if (status->principal[0] == '\0') {
+        metric_add(b->adoptions, 1);
+        ward_warm(w, "adopted");
+        card_ask(w);
+    } else {
+        metric_add(b->adoptions, 1);
+        adopt_bound(w, status);
+    }
+    if (early)
+        settled(w);
+}
+
+static void adopt(struct binder *b, const struct driver_record *record,
+                  const struct profile *profile)
+{
+    struct ward *w = ward_new(b, record->id, record->generation, profile);
+    struct sandbox *s = w->sandbox;
+    s->created_ms = record->created_ms;
+    memcpy(s->endpoint, record->endpoint, sizeof s->endpoint);
+    memcpy(s->digest, record->digest, sizeof s->digest);
+    span_copy_string(span_from_string(record->note), w->note, sizeof w->note);
+    timer_init(&w->again, b->loop, ask_now);
+    timer_start(&w->again, 0);
+    b->adopting++;
+}
+
+// Nothing that could ever be served: of a profile we do not have, dead, or half made.
+static void remove_unknown(struct binder *b, const struct driver_record *record, const char *why)
+{
+    const struct profile *profile = config_profile(b->with.config, record->profile);
+    if (is_in_grace(b) && record->state != DRIVER_STATE_EXITED)
+        return;
+    if (profile == NULL)
+        profile = &b->with.config->profiles[0]; // something has to count it while it goes
+    struct ward *w = ward_new(b, record->id, record->generation, profile);
+    ward_end(w, ENDING_UNUSED, why);
+}
+
+static void meet(struct binder *b, const struct driver_record *record)
+{
+    struct ward *w = ward_find(b, span_from_string(record->id));
+    const struct profile *profile = config_profile(b->with.config, record->profile);
+    if (strcmp(record->fleet, b->with.fleet_id) != 0)
+        return; // somebody else's
+    if (w != NULL && w->sandbox->generation == record->generation) {
+        if (record->state == DRIVER_STATE_EXITED && sandbox_is_alive(w->sandbox))
+            ward_end(w, ENDING_LOST, "the driver says that it ended");
+    } else if (w == NULL && record->state == DRIVER_STATE_RUNNING && profile != NULL) {
+        adopt(b, record, profile);
+    } else if (w == NULL) {
+        remove_unknown(b, record, "found dead, half made or of no profile of ours");
+    }
+}
+
+static bool stands_in(const struct driver_answer *answer, const struct sandbox *s)
+{
+    for (size_t i = 0; i < answer->count; i++)
+        if (answer->records[i].generation == s->generation &&
+            strcmp(answer->records[i].id, s->id) == 0)
+            return true;
+    return false;
+}
+
+// What was alive here before the list was asked for and does not stand in it is gone.
+static void miss(struct binder *b, const struct driver_answer *answer, int64_t asked_ms)
+{
+    for (int state = SANDBOX_WARM; state <= SANDBOX_IDLE; state++) {
+        struct list *head = fleet_in_state(b->fleet, state);
+        LIST_EACH(node, head)
+        {
+            struct sandbox *s = LIST_ENTRY(node, struct sandbox, by_state);
+            if (s->state_since_ms <= asked_ms && !stands_in(answer, s))
+                ward_end(s->owner, ENDING_LOST, "the driver has no such sandbox");
+        }
+    }
+}
+
+// Journalled before a crash, and the driver knows nothing of it.
+static void forget_intents(struct binder *b)
+{
+    for (size_t i = 0; i < b->kept_count; i++)
+        if (ward_find(b, span_from_string(b->kept[i].id)) == NULL)
+            store_sandbox_delete(b->store, b->kept[i].id, NULL, NULL);
+}
+
+static void listed(void *owner, const struct driver_answer *answer, const struct failure *why)
+{
+    struct binder *b = owner;
+    if (why != NULL) {
+        b->trouble = *why;
+        failure_prefix(&b->trouble, "driver");
+        timer_start(&b->relist, RELIST_MS);
+        loop_defer(b->loop, &b->janitor);
+        return;
+    }
+    b->trouble.fault = 0;
+    miss(b, answer, b->listed_at_ms);
+    for (size_t i = 0; i < answer->count; i++)
+        meet(b, &answer->records[i]);
+    if (!b->adopted)
+        forget_intents(b);
+    if (is_in_grace(b)) // then once more, for what was spared
+        timer_start(&b->relist, b->grace_until_ms - loop_now_ms(b->loop));
+    adoption_may_be_over(b);
+    loop_defer(b->loop, &b->janitor);
+}
+
+static void ask_list(struct timer *timer)
+{
+    struct binder *b = CONTAINER_OF(timer, struct binder, relist);
+    struct driver *driver = b->with.driver;
+    b->listed_at_ms = loop_now_ms(b->loop);
+    driver->ops->list(driver, b->with.fleet_id, listed, b);
+}
+
+static void profiles_told(void *owner, const struct driver_answer *answer,
+                          const struct failure *why)
+{
+    struct binder *b = owner;
+    for (size_t i = 0; why == NULL && i < answer->count; i++) {
+        const struct profile *profile = config_profile(b->with.config, answer->profiles[i].name);
+        if (profile != NULL && answer->profiles[i].digest[0] != '\0')
+            card_load(pool_of(b, profile), answer->profiles[i].digest);
+    }
+}
+
+static void connected(void *owner)
+{
+    struct binder *b = owner;
+    struct driver *driver = b->with.driver;
+    LOG(LOG_INFO, "driver.connected", LOG_STRING("fleet", b->with.fleet_id));
+    driver->ops->profiles(driver, profiles_told, b);
+    timer_start(&b->relist, 0);
+}
+
+static void exited(void *owner, struct span id, int64_t generation, struct span reason)
+{
+    struct binder *b = owner;
+    struct ward *w = ward_find(b, id);
+    char text[160] = "it exited";
+    if (w == NULL || w->sandbox->generation != generation)
+        return;
+    span_copy_string(span_slice(reason, 0, sizeof text - 1), text, sizeof text);
+    if (sandbox_is_alive(w->sandbox))
+        ward_end(w, ENDING_LOST, text);
+}
+
+static void disconnected(void *owner, const struct failure *why)
+{
+    struct binder *b = owner;
+    if (b->trouble.fault == 0)
+        LOG(LOG_WARN, "driver.disconnected", LOG_FAILURE(why));
+    b->trouble = *why;
+    failure_prefix(&b->trouble, "driver");
+    loop_defer(b->loop, &b->janitor);
+}
+
+static const struct driver_events events = {
+    .connected = connected, .exited = exited, .disconnected = disconnected};
+
+static void store_told(void *owner, const struct store_answer *answer, const struct failure *why)
+{
+    struct binder *b = owner;
+    if (why == NULL && answer->count > 0) {
+        b->kept = memory_new_array(answer->count, sizeof *b->kept);
+        memcpy(b->kept, answer->sandboxes, answer->count * sizeof *b->kept);
+        b->kept_count = answer->count;
+    }
+    b->with.driver->ops->listen(b->with.driver, &events, b);
+}
+
+void adopt_start(struct binder *b)
+{
+    timer_init(&b->relist, b->loop, ask_list);
+    if (store_was_empty(b->store))
+        b->grace_until_ms = loop_now_ms(b->loop) + b->with.grace_ms;
+    store_sandbox_list(b->store, store_told, b);
+}
+
+void adopt_stop(struct binder *b)
+{
+    timer_cancel(&b->relist);
+    free(b->kept);
+}

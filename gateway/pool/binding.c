@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a session, or a principal on a profile, is bound to. Cached while it is bound or somebody
+// waits for it; the store has all of them.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gateway/lib/base/memory.h"
+#include "gateway/lib/telemetry/metrics.h"
+#include "gateway/pool/state.h"
+
+void key_of_session(char out[STORE_NAME_SIZE], const char *session)
+{
+    snprintf(out, STORE_NAME_SIZE, "s:%s", session);
+}
+
+void key_of_principal(char out[STORE_NAME_SIZE], const char *principal,
+                      const struct profile *profile)
+{
+    snprintf(out, STORE_NAME_SIZE, "p:%s:%s", principal, profile->name);
+}
+
+static bool is_session(const struct binding *binding)
+{
+    return binding->record.key[0] == 's';
+}
+
+struct binding *binding_find(struct binder *b, const char *key)
+{
+    return table_get(b->bindings, span_from_string(key));
+}
+
+static struct binding *binding_new(struct binder *b, const char *key, const char *principal,
+                                   const struct profile *profile)
+{
+    struct binding *binding = memory_new(sizeof *binding);
+    *binding = (struct binding){.b = b, .profile = profile, .record = {.state = BINDING_FREE}};
+    struct binding_record *r = &binding->record;
+    span_copy_string(span_from_string(key), r->key, sizeof r->key);
+    span_copy_string(span_from_string(principal), r->principal, sizeof r->principal);
+    memcpy(r->profile, profile->name, sizeof r->profile);
+    list_init(&binding->waiters);
+    table_put(b->bindings, span_from_string(key), binding);
+    return binding;
+}
+
+void binding_free(struct binding *binding)
+{
+    if (binding->ward != NULL) {
+        binding->ward->binding = NULL;
+        metric_add(binding->b->sessions, -1);
+    }
+    table_remove(binding->b->bindings, span_from_string(binding->record.key));
+    free(binding);
+}
+
+void binding_release(struct binding *binding)
+{
+    if (binding->held == 0 && binding->ward == NULL && binding->phase == PHASE_SETTLED &&
+        list_is_empty(&binding->waiters))
+        binding_free(binding);
+}
+
+static void keep(struct binding *binding)
+{
+    store_binding_put(binding->b->store, &binding->record, NULL, NULL);
+}
+
+static void attach(struct binding *binding, struct ward *ward)
+{
+    struct binding_record *r = &binding->record;
+    binding->ward = ward;
+    ward->binding = binding;
+    r->state = BINDING_BOUND;
+    memcpy(r->sandbox, ward->sandbox->id, sizeof r->sandbox);
+    r->generation = ward->sandbox->generation;
+    metric_add(binding->b->sessions, 1);
+}
+
+static void fail_waiters(struct binding *binding, const struct failure *why, int64_t retry_after_ms)
+{
+    for (struct list *node; (node = list_pop(&binding->waiters)) != NULL;)
+        wait_finish(LIST_ENTRY(node, struct bind_wait, node), why, retry_after_ms);
+}
+
+static void settle_waiters(struct binding *binding)
+{
+    struct list waiting;
+    list_init(&waiting);
+    binding->held++;
+    for (struct list *node; (node = list_pop(&binding->waiters)) != NULL;)
+        list_append(&waiting, node);
+    for (struct list *node; (node = list_pop(&waiting)) != NULL;)
+        wait_settle(LIST_ENTRY(node, struct bind_wait, node), binding);
+    binding->held--;
+    binding_release(binding);
+}
+
+// Ending --------------------------------------------------------------------------------------
+
+static void record_end(struct binding *binding, enum ending ending)
+{
+    struct binding_record *r = &binding->record;
+    bool lost = ending == ENDING_LOST || ending == ENDING_IDLE;
+    if (lost && binding->profile->on_loss == ON_LOSS_REPLACE) {
+        r->state = BINDING_LOST;
+    } else if (is_session(binding)) {
+        r->state = BINDING_ENDED;
+    } else {
+        // Other sessions of this principal may begin anew; those that exist are over.
+        r->state = BINDING_FREE;
+        r->ended_ms = store_now_ms(binding->b->store);
+    }
+    keep(binding);
+}
+
+void binding_sandbox_ended(struct binding *binding, enum ending ending)
+{
+    binding->ward = NULL;
+    metric_add(binding->b->sessions, -1);
+    record_end(binding, ending);
+    binding_release(binding);
+}
+
+void binding_end(struct binding *binding)
+{
+    struct failure why;
+    binding->record.state = BINDING_ENDED;
+    keep(binding);
+    failure_set(&why, FAULT_NOT_FOUND, "the session has ended");
+    fail_waiters(binding, &why, 0);
+}
+
+void binding_told(struct binding *binding)
+{
+    binding->record.state = BINDING_FREE;
+    keep(binding);
+}
+
+// Loading -------------------------------------------------------------------------------------
+
+static struct ward *live_ward(const struct binding *binding)
+{
+    const struct binding_record *r = &binding->record;
+    struct ward *w = ward_find(binding->b, span_from_string(r->sandbox));
+    bool same = w != NULL && sandbox_is_bound(w->sandbox) &&
+                w->sandbox->generation == r->generation &&
+                strcmp(w->sandbox->principal, r->principal) == 0;
+    return same ? w : NULL;
+}
+
+static void loaded(void *owner, const struct store_answer *answer, const struct failure *why)
+{
+    struct binding *binding = owner;
+    binding->phase = PHASE_SETTLED;
+    if (why != NULL && why->fault != FAULT_NOT_FOUND) {
+        fail_waiters(binding, why, 1000);
+        binding_release(binding);
+        return;
+    }
+    if (why == NULL)
+        binding->record = answer->binding;
+    if (binding->record.state == BINDING_BOUND) {
+        struct ward *ward = live_ward(binding);
+        if (ward != NULL)
+            attach(binding, ward);
+        else
+            record_end(binding, ENDING_LOST);
+    }
+    settle_waiters(binding);
+}
+
+// How long the record is kept: as long as its session may live, or its sandbox.
+static int64_t until_ms(struct binder *b, const struct bind_wait *w)
+{
+    int64_t from = w->session[0] != '\0' ? w->issued_ms : store_now_ms(b->store);
+    return from + w->profile->absolute_ms;
+}
+
+void binding_bring(struct binder *b, const char *key, struct bind_wait *w)
+{
+    struct binding *binding = binding_find(b, key);
+    if (binding == NULL) {
+        binding = binding_new(b, key, w->principal, w->profile);
+        binding->record.until_ms = until_ms(b, w);
+        store_binding_get(b->store, key, loaded, binding);
+    }
+    if (binding->phase == PHASE_LOADING) {
+        list_append(&binding->waiters, &w->node);
+        return;
+    }
+    binding->held++;
+    wait_settle(w, binding);
+    binding->held--;
+    binding_release(binding);
+}
+
+static void noted(void *owner, const struct store_answer *answer, const struct failure *why)
+{
+    struct binding *binding = owner;
+    struct binding_record *r = &binding->record;
+    // An empty store knows nothing of it; the note beside the sandbox does.
+    if (why != NULL && why->fault == FAULT_NOT_FOUND) {
+        struct ward *ward = ward_find(binding->b, span_from_string(r->sandbox));
+        if (ward != NULL && sandbox_is_bound(ward->sandbox)) {
+            r->state = BINDING_BOUND;
+            r->until_ms = ward_expires_ms(ward);
+            keep(binding);
+            struct store_answer mine = {.binding = *r};
+            loaded(binding, &mine, NULL);
+            return;
+        }
+    }
+    loaded(binding, answer, why);
+}
+
+void binding_of_note(struct ward *ward)
+{
+    struct binder *b = ward->b;
+    const struct sandbox *s = ward->sandbox;
+    bool known_kind = strncmp(ward->note, "s:", 2) == 0 || strncmp(ward->note, "p:", 2) == 0;
+    if (!known_kind || !store_name_is_valid(span_from_string(ward->note)) ||
+        binding_find(b, ward->note) != NULL)
+        return;
+    struct binding *binding = binding_new(b, ward->note, s->principal, s->profile);
+    memcpy(binding->record.sandbox, s->id, sizeof binding->record.sandbox);
+    binding->record.generation = s->generation;
+    store_binding_get(b->store, ward->note, noted, binding);
+}
+
+// Wanting a sandbox ---------------------------------------------------------------------------
+
+static void got_sandbox(struct want *want, struct sandbox *s, const struct failure *why,
+                        int64_t retry_after_ms)
+{
+    struct binding *binding = CONTAINER_OF(want, struct binding, want);
+    binding->phase = PHASE_SETTLED;
+    if (s == NULL) {
+        fail_waiters(binding, why, retry_after_ms);
+        binding_release(binding);
+        return;
+    }
+    if (binding->record.state == BINDING_ENDED) { // deleted while it was under way
+        ward_end(s->owner, ENDING_DELETED, "its session was deleted");
+        settle_waiters(binding);
+        return;
+    }
+    attach(binding, s->owner);
+    if (!is_session(binding))
+        binding->record.until_ms = ward_expires_ms(s->owner);
+    keep(binding);
+    settle_waiters(binding);
+}
+
+void binding_want(struct binding *binding, struct bind_wait *w)
+{
+    struct want *want = &binding->want;
+    const struct profile *profile = binding->profile;
+    list_append(&binding->waiters, &w->node);
+    binding->phase = PHASE_WANTING;
+    *want = (struct want){.pool = pool_of(binding->b, profile),
+                          .idle_ms = profile->idle_ms,
+                          .absolute_ms = profile->absolute_ms,
+                          .done = got_sandbox};
+    memcpy(want->principal, w->principal, sizeof want->principal);
+    memcpy(want->session, w->session, sizeof want->session);
+    memcpy(want->note, binding->record.key, sizeof want->note);
+    want_start(want);
+}

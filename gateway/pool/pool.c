@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps a profile's warm sandboxes: how many to start, what to do when starting fails.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gateway/lib/base/memory.h"
+#include "gateway/lib/telemetry/log.h"
+#include "gateway/lib/telemetry/metrics.h"
+#include "gateway/pool/asking.h"
+#include "gateway/pool/state.h"
+
+enum {
+    BACKOFF_FIRST_MS = 250,
+    BACKOFF_MOST_MS = 30 * 1000,
+    // The worker ends itself when no gateway came for its idle life and this.
+    ORPHAN_SLACK_MS = 5 * 60 * 1000,
+};
+
+struct pool *pool_of(struct binder *b, const struct profile *profile)
+{
+    return &b->pools[profile - b->with.config->profiles];
+}
+
+static struct metric *counter(struct binder *b, const char *name, const char *profile,
+                              const char *more, const char *help)
+{
+    char labels[160];
+    snprintf(labels, sizeof labels, "profile=\"%s\"%s", profile, more);
+    return metric_counter(b->with.metrics, name, labels, help);
+}
+
+static void retry_now(struct timer *timer)
+{
+    struct pool *p = CONTAINER_OF(timer, struct pool, retry);
+    loop_defer(p->b->loop, &p->b->janitor);
+}
+
+void pool_init(struct pool *p, struct binder *b, const struct profile *profile)
+{
+    static const char help[] = "Binds by whether a warm sandbox was there";
+    *p = (struct pool){.b = b, .profile = profile};
+    list_init(&p->wanting);
+    list_init(&p->claiming);
+    timer_init(&p->retry, b->loop, retry_now);
+    p->hits[0] = counter(b, "wrist_pool_binds_total", profile->name, ",found=\"cold\"", help);
+    p->hits[1] = counter(b, "wrist_pool_binds_total", profile->name, ",found=\"warm\"", help);
+    p->starts_failed = counter(b, "wrist_pool_starts_failed_total", profile->name, "",
+                               "Sandboxes that could not be started");
+}
+
+void pool_fini(struct pool *p)
+{
+    timer_cancel(&p->retry);
+}
+
+struct quota_bucket quota_of(const struct profile *profile, const char *principal)
+{
+    struct quota_bucket bucket = {.limit = profile->per_principal};
+    snprintf(bucket.name, sizeof bucket.name, "q:%s:%s", principal, profile->name);
+    return bucket;
+}
+
+// Starting one ----------------------------------------------------------------------------------
+
+struct creation { // from the journal's line to the worker's first answer
+    struct list node;
+    struct binder *b;
+    char id[ID_SIZE];
+};
+
+static struct ward *creation_finish(struct creation *c)
+{
+    struct ward *w = ward_find(c->b, span_from_string(c->id));
+    list_remove(&c->node);
+    free(c);
+    // Ended meanwhile: whoever did that removes it.
+    return w != NULL && w->sandbox->state == SANDBOX_CREATING ? w : NULL;
+}
+
+void creations_forget(struct binder *b)
+{
+    for (struct list *node; (node = list_pop(&b->creations)) != NULL;)
+        free(LIST_ENTRY(node, struct creation, node));
+}
+
+static int64_t backoff_ms(int failures)
+{
+    int64_t ms = BACKOFF_FIRST_MS;
+    for (int i = 1; i < failures && ms < BACKOFF_MOST_MS; i++)
+        ms *= 2;
+    return ms < BACKOFF_MOST_MS ? ms : BACKOFF_MOST_MS;
+}
+
+void pool_start_failed(struct pool *p, const struct failure *why)
+{
+    p->failures++;
+    p->trouble = *why;
+    p->retry_at_ms = loop_now_ms(p->b->loop) + backoff_ms(p->failures);
+    timer_start(&p->retry, backoff_ms(p->failures));
+    metric_add(p->starts_failed, 1);
+    LOG(LOG_WARN, "pool.start", LOG_STRING("profile", p->profile->name),
+        LOG_I64("failures", p->failures), LOG_I64("retry_ms", backoff_ms(p->failures)),
+        LOG_FAILURE(why));
+}
+
+static void start_failed(struct ward *w, const struct failure *why)
+{
+    pool_start_failed(pool_of(w->b, w->sandbox->profile), why);
+    ward_end(w, ENDING_LOST, "it could not be started");
+}
+
+static void first_answer(void *owner, struct ward *w, const struct worker_answer *answer,
+                         const struct failure *why)
+{
+    struct pool *p = owner;
+    struct failure mine;
+    if (w == NULL || w->sandbox->state != SANDBOX_CREATING)
+        return;
+    if (why == NULL && (strcmp(answer->status.sandbox, w->sandbox->id) != 0 ||
+                        answer->status.generation != w->sandbox->generation)) {
+        failure_set(&mine, FAULT_PEER, "the worker says that it is another sandbox");
+        why = &mine;
+    }
+    if (why != NULL) {
+        start_failed(w, why);
+        return;
+    }
+    p->failures = 0;
+    p->retry_at_ms = 0;
+    p->trouble.fault = 0;
+    ward_warm(w, "its worker answers");
+    card_ask(w);
+}
+
+static void created(void *owner, const struct driver_answer *answer, const struct failure *why)
+{
+    struct ward *w = creation_finish(owner);
+    if (w == NULL)
+        return;
+    if (why != NULL) {
+        start_failed(w, why);
+        return;
+    }
+    const struct driver_record *record = &answer->records[0];
+    struct sandbox *s = w->sandbox;
+    memcpy(s->endpoint, record->endpoint, sizeof s->endpoint);
+    memcpy(s->digest, record->digest, sizeof s->digest);
+    ask_status(w, first_answer, pool_of(w->b, s->profile));
+}
+
+static void journalled(void *owner, const struct store_answer *answer, const struct failure *why)
+{
+    struct creation *c = owner;
+    struct ward *w = ward_find(c->b, span_from_string(c->id));
+    (void)answer;
+    if (w == NULL || w->sandbox->state != SANDBOX_CREATING || why != NULL) {
+        w = creation_finish(c);
+        if (w != NULL)
+            start_failed(w, why);
+        return;
+    }
+    const struct profile *profile = w->sandbox->profile;
+    struct driver *driver = w->b->with.driver;
+    struct driver_create create = {.generation = w->sandbox->generation,
+                                   .orphan_ms = profile->idle_ms + ORPHAN_SLACK_MS};
+    memcpy(create.id, w->sandbox->id, sizeof create.id);
+    memcpy(create.profile, profile->name, sizeof create.profile);
+    span_copy_string(span_from_string(w->b->with.fleet_id), create.fleet, sizeof create.fleet);
+    sandbox_set_secret(w->sandbox, 0, create.secret);
+    driver->ops->create(driver, &create, profile->start_timeout_ms, created, c);
+    memory_wipe(create.secret, sizeof create.secret);
+}
+
+static void start_one(struct pool *p)
+{
+    struct binder *b = p->b;
+    struct creation *c = memory_new(sizeof *c);
+    c->b = b;
+    id_new(c->id);
+    list_append(&b->creations, &c->node);
+    struct ward *w = ward_new(b, c->id, 1, p->profile);
+    w->sandbox->created_ms = clock_wall_ms(loop_clock(b->loop));
+    struct sandbox_record record = {.generation = 1, .created_ms = w->sandbox->created_ms};
+    memcpy(record.id, c->id, sizeof record.id);
+    memcpy(record.profile, p->profile->name, sizeof record.profile);
+    store_sandbox_put(b->store, &record, journalled, c);
+}
+
+// How many --------------------------------------------------------------------------------------
+
+static int64_t wants_of(const struct pool *p)
+{
+    int64_t count = 0;
+    for (const struct list *node = p->wanting.next; node != &p->wanting; node = node->next)
+        count++;
+    return count;
+}
+
+static int64_t count_in(const struct pool *p, enum sandbox_state state)
+{
+    return (int64_t)fleet_count(p->b->fleet, p->profile, state);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+// One that nobody waits for is started all the same where no worker was asked for its card yet.
+static int64_t to_keep_warm(const struct pool *p)
+{
+    return p->profile->warm == 0 && p->card == NULL ? 1 : p->profile->warm;
+}
+
+// Waiters that no start under way will serve learn why, when it is more than a hiccup.
+static void fail_surplus(struct pool *p)
+{
+    int64_t coming = count_in(p, SANDBOX_CREATING) + count_in(p, SANDBOX_WARM) +
+                     count_in(p, SANDBOX_DRAINING) + count_in(p, SANDBOX_FAILED);
+    int64_t wait_ms = p->retry_at_ms - loop_now_ms(p->b->loop);
+    struct failure why = p->trouble;
+    bool full = (int64_t)fleet_total(p->b->fleet, p->profile) >= p->profile->maximum;
+    if (full) {
+        failure_set(&why, FAULT_QUOTA,
+                    "profile %s is at its maximum of %" PRId64 " sandboxes in all",
+                    p->profile->name, p->profile->maximum);
+        wait_ms = 5000;
+    } else if (p->failures < 3 && p->b->trouble.fault == 0) {
+        return;
+    } else if (p->b->trouble.fault != 0) {
+        why = p->b->trouble;
+        why.fault = FAULT_UNAVAILABLE;
+        wait_ms = 1000;
+    } else if (why.fault != FAULT_QUOTA && why.fault != FAULT_TIMEOUT) {
+        why.fault = FAULT_UNAVAILABLE;
+    }
+    while (wants_of(p) > coming) // the ones that came last
+        want_fail(LIST_ENTRY(p->wanting.prev, struct want, node), &why, wait_ms);
+}
+
+void pool_refill(struct pool *p)
+{
+    int64_t creating = count_in(p, SANDBOX_CREATING);
+    int64_t missing =
+        wants_of(p) + to_keep_warm(p) - creating - count_in(p, SANDBOX_WARM) + (int64_t)p->claims;
+    missing = least(missing, p->profile->maximum - (int64_t)fleet_total(p->b->fleet, p->profile));
+    missing = least(missing, p->profile->parallel_starts - creating);
+    bool waiting = loop_now_ms(p->b->loop) < p->retry_at_ms || p->b->trouble.fault != 0;
+    while (!waiting && missing-- > 0)
+        start_one(p);
+    fail_surplus(p);
+}

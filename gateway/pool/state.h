@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of this folder share; nobody else includes it.
+//
+//   bind_wait  a request that waits: for its binding, then for the worker to know its session
+//   binding    what a session, or a principal on a profile, is bound to; one `want` at most
+//   want       the wish for a fresh sandbox: queued in its pool, then claimed, then bound
+//   ward       a sandbox under this binder's care
+//   lease      a request that uses a ward
+#ifndef WRIST_GATEWAY_POOL_STATE_H
+#define WRIST_GATEWAY_POOL_STATE_H
+
+#include "gateway/lib/base/table.h"
+#include "gateway/lib/loop/loop.h"
+#include "gateway/lib/loop/timer.h"
+#include "gateway/pool/setup.h"
+#include "gateway/sandbox/driver.h"
+#include "gateway/sandbox/sandbox.h"
+#include "gateway/sandbox/worker.h"
+#include "gateway/store/store.h"
+
+struct metric;
+
+struct binder {
+    struct binder_options with;
+    struct loop *loop;
+    struct store *store;
+    struct fleet *fleet;
+    struct pool *pools; // one a profile, in the config's order
+    size_t pool_count;
+    struct table *bindings; // key to binding: those that are bound, and those somebody waits for
+    struct table *cards;    // digest to card
+    struct list arrivals;   // waits that were not looked at
+    struct list waits;      // all of them, by `all`
+    struct list askings;    // questions under way, see asking.h
+    struct list namings;
+    struct list creations; // asked of the driver, see pool.c
+    struct task janitor;
+    struct timer tick; // the reaper's
+    // What runs was found and asked; before that nobody is served.
+    bool adopted;
+    size_t adopting;             // sandboxes still to be asked
+    struct failure trouble;      // fault 0 while the driver can be reached
+    int64_t grace_until_ms;      // monotonic; nothing that does not answer is deleted before
+    struct sandbox_record *kept; // owned; the store's list, until the first adoption is over
+    size_t kept_count;
+    int64_t listed_at_ms;
+    struct timer relist;
+    struct metric *sessions, *lost, *adoptions;
+    struct metric *bind_us[2]; // cold, warm
+};
+
+struct want {
+    struct list node; // in the pool's wanting or claiming; on none while its sandbox is bound
+    struct pool *pool;
+    char principal[PRINCIPAL_HASH_SIZE];
+    char session[ID_SIZE]; // "" for none
+    char note[STORE_NAME_SIZE];
+    int64_t idle_ms, absolute_ms;
+    int64_t since_us;
+    bool cold;    // no warm sandbox was there when it came
+    int attempts; // sandboxes that refused or did not answer
+    struct timer deadline;
+    // Once: with a sandbox that is bound, or the failure.
+    void (*done)(struct want *want, struct sandbox *s, const struct failure *why,
+                 int64_t retry_after_ms);
+};
+
+struct pool {
+    struct binder *b;
+    const struct profile *profile;
+    struct list wanting, claiming; // wants
+    size_t claims;                 // wants in claiming: the store is asked
+    int failures;                  // starts in a row
+    int64_t retry_at_ms;
+    struct failure trouble; // of the last start that failed
+    struct timer retry;
+    const struct card *card; // borrowed from the binder's table
+    bool asking_card;
+    struct metric *hits[2]; // cold, warm
+    struct metric *starts_failed;
+};
+
+enum binding_phase {
+    PHASE_LOADING, // the store is asked
+    PHASE_SETTLED, // record says it
+    PHASE_WANTING, // a sandbox was asked for
+};
+
+struct binding {
+    struct binder *b;
+    struct binding_record record;
+    enum binding_phase phase;
+    const struct profile *profile;
+    struct ward *ward;   // NULL unless it is bound to a live sandbox
+    struct list waiters; // bind_wait.node
+    int held;            // frames on the stack that still use it
+    struct want want;    // in PHASE_WANTING
+};
+
+enum wait_kind { WAIT_LEASE, WAIT_CHECK, WAIT_END_SESSION, WAIT_END_SANDBOX, WAIT_CREATE };
+
+struct bind_wait {
+    struct list node, all;
+    struct binder *b;
+    enum wait_kind kind;
+    char principal[PRINCIPAL_HASH_SIZE];
+    const struct profile *profile;
+    char session[ID_SIZE]; // "" for none
+    int64_t issued_ms;
+    char sandbox[ID_SIZE];        // "" where none was named
+    bool session_checked;         // no tombstone stands against it
+    int64_t idle_ms, absolute_ms; // of one that is created
+    struct asking *asking;        // whether the worker takes the session
+    struct naming *naming;        // the creation under way
+    // The one of its kind is set.
+    void (*got)(void *owner, struct lease *lease, const struct failure *why, int64_t retry_ms);
+    void (*made)(void *owner, struct span sandbox, const struct failure *why, int64_t retry_ms);
+    void (*done)(void *owner, const struct failure *why);
+    void *owner;
+};
+
+struct naming { // a sandbox created by name; goes on where its request vanished
+    struct list node;
+    struct want want;
+    struct bind_wait *wait; // NULL: nobody waits any more
+};
+
+struct ward {
+    struct binder *b;
+    struct sandbox *sandbox; // owned by the fleet
+    struct binding *binding; // NULL for warm, named and not yet asked ones
+    struct table *sessions;  // that the worker knows, as far as we know
+    struct list leases;
+    bool leaving;          // it is being asked whether it may be evicted
+    int64_t busy_until_ms; // it said that something runs; not asked again before
+    bool suspected;        // it is being looked after
+    int silent;            // questions in a row that it did not answer
+    int64_t next_ping_ms;  // monotonic
+    int64_t removal_backoff_ms;
+    struct timer again; // the next removal or adoption try
+    size_t key;         // of the ring, while it is adopted
+    int asked;          // times, while it is adopted
+    char note[STORE_NAME_SIZE];
+};
+
+struct lease {
+    struct list node;  // in the ward's
+    struct ward *ward; // NULL once the sandbox is gone
+    char sandbox[ID_SIZE];
+    char session[ID_SIZE];
+    char authorization[16 + 2 * LINK_SECRET_BYTES];
+    struct loop *loop;
+    struct asking *asking; // a rebind under way
+    struct task late;      // a rebind that came too late
+    void (*again)(void *owner, const struct failure *why);
+    void *owner;
+};
+
+// Why a sandbox ends: what its binding becomes follows from it.
+enum ending { ENDING_LOST, ENDING_IDLE, ENDING_OVER, ENDING_DELETED, ENDING_UNUSED };
+
+// pool.c, claim.c
+struct quota_bucket quota_of(const struct profile *profile, const char *principal);
+void creations_forget(struct binder *b);
+struct pool *pool_of(struct binder *b, const struct profile *profile);
+void pool_init(struct pool *p, struct binder *b, const struct profile *profile);
+void pool_fini(struct pool *p);
+void pool_match(struct pool *p);
+void pool_refill(struct pool *p);
+void pool_start_failed(struct pool *p, const struct failure *why);
+void want_start(struct want *w);
+void want_fail(struct want *w, const struct failure *why, int64_t retry_after_ms);
+
+// binding.c
+void key_of_session(char out[STORE_NAME_SIZE], const char *session);
+void key_of_principal(char out[STORE_NAME_SIZE], const char *principal,
+                      const struct profile *profile);
+struct binding *binding_find(struct binder *b, const char *key); // NULL where none is cached
+// The cached one, or a new one that asks the store. `w` is settled now or waits in it.
+void binding_bring(struct binder *b, const char *key, struct bind_wait *w);
+void binding_want(struct binding *binding, struct bind_wait *w); // a sandbox, for w first of all
+// Its record says so from now on; the waiting get NOT_FOUND. `until_ms`: the tombstone's end.
+void binding_end(struct binding *binding);
+void binding_told(struct binding *binding); // LOST was told
+void binding_sandbox_ended(struct binding *binding, enum ending ending);
+void binding_of_note(struct ward *ward);       // after adoption: the binding that its note names
+void binding_release(struct binding *binding); // freed unless something keeps it
+void binding_free(struct binding *binding);
+
+// wait.c
+struct bind_wait *wait_new(struct binder *b, enum wait_kind kind, const char *principal,
+                           void *owner);
+void wait_arrive(struct bind_wait *w);
+void wait_look_up(struct bind_wait *w);
+void wait_settle(struct bind_wait *w, struct binding *binding); // the binding says what it is
+void wait_take(struct bind_wait *w, struct ward *ward); // a lease on it, once it knows the session
+void wait_finish(struct bind_wait *w, const struct failure *why, int64_t retry_after_ms);
+void wait_free(struct bind_wait *w);
+bool wait_is_view(const struct bind_wait *w); // its session is one of many on a sandbox
+
+// lease.c
+struct lease *lease_new(struct ward *ward, const char *session);
+
+// create.c
+void naming_start(struct bind_wait *w);
+
+// ward.c
+struct ward *ward_new(struct binder *b, const char *id, int64_t generation,
+                      const struct profile *profile);
+struct ward *ward_find(struct binder *b, struct span id); // NULL where there is none
+void ward_forget(struct ward *w);
+void ward_warm(struct ward *w, const char *why);
+void ward_bound(struct ward *w, const char *principal, int64_t claimed_ms, int64_t idle_ms,
+                int64_t absolute_ms, const char *why);
+void ward_keep(struct ward *w); // its record, deadlines and quotas in the store
+void ward_end(struct ward *w, enum ending ending, const char *why);
+bool ward_is_over(const struct ward *w);       // its absolute life
+int64_t ward_expires_ms(const struct ward *w); // the store's time
+void ward_knows(struct ward *w, const char *session);
+void ward_suspect(struct ward *w);
+
+// reaper.c, adopt.c, evict.c
+void reaper_tick(struct timer *timer);
+void adopt_start(struct binder *b);
+void adopt_stop(struct binder *b);
+bool evict_one(struct pool *p, const char *principal); // false: none of them is idle
+
+// card.c
+void card_ask(struct ward *w);                      // where its digest has no card yet
+bool card_load(struct pool *p, const char *digest); // from memory or disk
+void cards_free(struct table *cards);
+
+#endif

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request on its way to a lease: its session, then what it is bound to, then the worker.
+#include <stdlib.h>
+
+#include "gateway/lib/base/memory.h"
+#include "gateway/pool/asking.h"
+#include "gateway/pool/state.h"
+
+struct bind_wait *wait_new(struct binder *b, enum wait_kind kind, const char *principal,
+                           void *owner)
+{
+    struct bind_wait *w = memory_new(sizeof *w);
+    *w = (struct bind_wait){.b = b, .kind = kind, .owner = owner};
+    span_copy_string(span_from_string(principal), w->principal, sizeof w->principal);
+    list_append(&b->waits, &w->all);
+    return w;
+}
+
+void wait_free(struct bind_wait *w)
+{
+    list_remove(&w->node);
+    list_remove(&w->all);
+    asking_cancel(w->asking);
+    if (w->naming != NULL)
+        w->naming->wait = NULL;
+    free(w);
+}
+
+void bind_wait_cancel(struct bind_wait *w)
+{
+    wait_free(w);
+}
+
+void wait_arrive(struct bind_wait *w)
+{
+    list_remove(&w->node);
+    list_append(&w->b->arrivals, &w->node);
+    loop_defer(w->b->loop, &w->b->janitor);
+}
+
+void wait_finish(struct bind_wait *w, const struct failure *why, int64_t retry_after_ms)
+{
+    struct bind_wait was = *w;
+    wait_free(w);
+    switch (was.kind) {
+    case WAIT_LEASE:
+        was.got(was.owner, NULL, why, retry_after_ms);
+        break;
+    case WAIT_CREATE:
+        was.made(was.owner, SPAN_NONE, why, retry_after_ms);
+        break;
+    default:
+        was.done(was.owner, why);
+    }
+}
+
+static void refuse(struct bind_wait *w, enum fault fault, const char *text)
+{
+    struct failure why;
+    failure_set(&why, fault, "%s", text);
+    wait_finish(w, &why, 0);
+}
+
+static void give_lease(struct bind_wait *w, struct ward *ward)
+{
+    struct bind_wait was = *w;
+    wait_free(w);
+    was.got(was.owner, lease_new(ward, was.session), NULL, 0);
+}
+
+static void joined(void *owner, struct ward *ward, const struct worker_answer *answer,
+                   const struct failure *why)
+{
+    struct bind_wait *w = owner;
+    (void)answer;
+    w->asking = NULL;
+    if (ward != NULL && why == NULL && sandbox_is_bound(ward->sandbox)) {
+        ward_knows(ward, w->session);
+        give_lease(w, ward);
+        return;
+    }
+    // The worker's word decides: one that does not take its own principal is not ours any more.
+    bool refused = why != NULL && (why->fault == FAULT_CONFLICT || why->fault == FAULT_NOT_FOUND ||
+                                   why->fault == FAULT_UNAUTHENTICATED);
+    if (ward != NULL && refused && sandbox_is_bound(ward->sandbox))
+        ward_end(ward, ENDING_LOST, "its worker refused its principal");
+    if (ward == NULL || !sandbox_is_bound(ward->sandbox)) {
+        wait_arrive(w); // to be told what became of it
+        return;
+    }
+    ward_suspect(ward);
+    struct failure mine = *why;
+    mine.fault = FAULT_UNAVAILABLE;
+    failure_prefix(&mine, "the sandbox does not answer");
+    wait_finish(w, &mine, 1000);
+}
+
+void wait_take(struct bind_wait *w, struct ward *ward)
+{
+    if (w->session[0] == '\0' || table_get(ward->sessions, span_from_string(w->session)) != NULL) {
+        give_lease(w, ward);
+        return;
+    }
+    list_remove(&w->node);
+    w->asking = ask_bind(ward, w->session, joined, w);
+}
+
+bool wait_is_view(const struct bind_wait *w)
+{
+    return w->sandbox[0] != '\0' || w->profile->bind == BIND_MODE_PRINCIPAL;
+}
+
+// Where the request's calls go, if that is alive and known here.
+static struct ward *target(const struct bind_wait *w)
+{
+    char key[STORE_NAME_SIZE];
+    if (w->sandbox[0] != '\0')
+        return ward_find(w->b, span_from_string(w->sandbox));
+    if (w->session[0] != '\0' && w->profile->bind == BIND_MODE_SESSION)
+        key_of_session(key, w->session);
+    else
+        key_of_principal(key, w->principal, w->profile);
+    struct binding *binding = binding_find(w->b, key);
+    return binding != NULL ? binding->ward : NULL;
+}
+
+// One session of several on a sandbox: only the session ends.
+static void end_view(struct bind_wait *w, struct binding *session)
+{
+    struct ward *ward = target(w);
+    binding_end(session);
+    if (ward != NULL && sandbox_is_bound(ward->sandbox) &&
+        table_remove(ward->sessions, span_from_string(w->session)) != NULL)
+        w->b->with.workers->end_session(w->b->with.workers_user, ward->sandbox, w->session);
+    wait_finish(w, NULL, 0);
+}
+
+static void end_whole(struct bind_wait *w, struct binding *binding)
+{
+    struct ward *ward = binding->ward;
+    if (ward != NULL)
+        ward_end(ward, ENDING_DELETED, "its session was deleted"); // may free the binding
+    else
+        binding_end(binding);
+    wait_finish(w, NULL, 0);
+}
+
+static void settle_view(struct bind_wait *w, struct binding *session)
+{
+    if (w->kind == WAIT_END_SESSION) {
+        end_view(w, session);
+        return;
+    }
+    w->session_checked = true;
+    wait_look_up(w);
+}
+
+static void settle_bound(struct bind_wait *w, struct binding *binding)
+{
+    if (w->kind == WAIT_CHECK)
+        wait_finish(w, NULL, 0);
+    else
+        wait_take(w, binding->ward);
+}
+
+static void settle_free(struct bind_wait *w, struct binding *binding)
+{
+    bool over = w->session[0] != '\0' && binding->record.ended_ms != 0 &&
+                w->issued_ms <= binding->record.ended_ms;
+    if (over)
+        refuse(w, FAULT_NOT_FOUND, "the session has ended");
+    else if (w->kind == WAIT_CHECK)
+        wait_finish(w, NULL, 0);
+    else if (binding->phase == PHASE_WANTING)
+        list_append(&binding->waiters, &w->node);
+    else
+        binding_want(binding, w);
+}
+
+static void settle_lost(struct bind_wait *w, struct binding *binding)
+{
+    if (w->kind == WAIT_LEASE)
+        binding_told(binding);
+    refuse(w, FAULT_LOST, "the sandbox is gone, and its workspace with it; nothing ran");
+}
+
+void wait_settle(struct bind_wait *w, struct binding *binding)
+{
+    bool session_record = binding->record.key[0] == 's';
+    if (strcmp(binding->record.principal, w->principal) != 0 ||
+        binding->record.state == BINDING_ENDED) {
+        refuse(w, FAULT_NOT_FOUND, "the session has ended, or never was");
+        return;
+    }
+    if (session_record && wait_is_view(w)) {
+        settle_view(w, binding);
+        return;
+    }
+    if (w->kind == WAIT_END_SESSION) {
+        end_whole(w, binding);
+        return;
+    }
+    switch (binding->record.state) {
+    case BINDING_BOUND:
+        settle_bound(w, binding);
+        break;
+    case BINDING_LOST:
+        settle_lost(w, binding);
+        break;
+    default:
+        settle_free(w, binding);
+    }
+}
+
+static bool knows(const struct ward *ward, const struct bind_wait *w)
+{
+    return w->session[0] == '\0' || w->session_checked ||
+           table_get(ward->sessions, span_from_string(w->session)) != NULL;
+}
+
+static void look_up_named(struct bind_wait *w)
+{
+    char key[STORE_NAME_SIZE];
+    struct ward *ward = target(w);
+    if (ward != NULL && ward_is_over(ward))
+        ward_end(ward, ENDING_OVER, "its absolute life is over");
+    if (ward == NULL || !sandbox_is_bound(ward->sandbox) ||
+        strcmp(ward->sandbox->principal, w->principal) != 0) {
+        refuse(w, FAULT_NOT_FOUND, "there is no such sandbox");
+        return;
+    }
+    w->profile = ward->sandbox->profile;
+    if (w->kind == WAIT_END_SANDBOX) {
+        ward_end(ward, ENDING_DELETED, "its owner deleted it");
+        wait_finish(w, NULL, 0);
+    } else if (w->kind == WAIT_END_SESSION || !knows(ward, w)) {
+        key_of_session(key, w->session);
+        binding_bring(w->b, key, w);
+    } else if (w->kind == WAIT_CHECK) {
+        wait_finish(w, NULL, 0);
+    } else {
+        wait_take(w, ward);
+    }
+}
+
+static void look_up_bound(struct bind_wait *w)
+{
+    char key[STORE_NAME_SIZE];
+    struct ward *ward = target(w);
+    if (ward != NULL && ward_is_over(ward)) {
+        ward_end(ward, ENDING_OVER, "its absolute life is over");
+        ward = NULL;
+    }
+    bool by_session = w->session[0] != '\0' && w->profile->bind == BIND_MODE_SESSION;
+    bool known = ward != NULL ? knows(ward, w) : w->session[0] == '\0' || w->session_checked;
+    if (by_session || w->kind == WAIT_END_SESSION || !known)
+        key_of_session(key, w->session);
+    else
+        key_of_principal(key, w->principal, w->profile);
+    binding_bring(w->b, key, w);
+}
+
+void wait_look_up(struct bind_wait *w)
+{
+    if (w->kind == WAIT_CREATE) {
+        naming_start(w);
+        return;
+    }
+    if (w->session[0] != '\0' &&
+        w->issued_ms + w->profile->absolute_ms <= store_now_ms(w->b->store)) {
+        refuse(w, FAULT_NOT_FOUND, "the session's life is over");
+        return;
+    }
+    if (w->sandbox[0] != '\0')
+        look_up_named(w);
+    else
+        look_up_bound(w);
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+
+#include "gateway/lib/base/memory.h"
+#include "gateway/lib/telemetry/log.h"
+#include "gateway/lib/telemetry/metrics.h"
+#include "gateway/pool/asking.h"
+#include "gateway/pool/state.h"
+
+enum {
+    REMOVAL_FIRST_MS = 250,
+    REMOVAL_MOST_MS = 10 * 1000,
+    SESSIONS_MOST = 4096, // past it all are forgotten, and bound again when they come
+    SILENT_MOST = 3,
+};
+
+static void try_removal(struct timer *timer);
+
+struct ward *ward_new(struct binder *b, const char *id, int64_t generation,
+                      const struct profile *profile)
+{
+    struct ward *w = memory_new(sizeof *w);
+    *w = (struct ward){.b = b, .sessions = table_new(), .removal_backoff_ms = REMOVAL_FIRST_MS};
+    w->sandbox = sandbox_new(b->fleet, id, generation, profile);
+    w->sandbox->owner = w;
+    list_init(&w->leases);
+    timer_init(&w->again, b->loop, try_removal);
+    return w;
+}
+
+struct ward *ward_find(struct binder *b, struct span id)
+{
+    struct sandbox *s = fleet_find(b->fleet, id);
+    return s != NULL ? s->owner : NULL;
+}
+
+void ward_forget(struct ward *w)
+{
+    timer_cancel(&w->again);
+    for (struct list *node; (node = list_pop(&w->leases)) != NULL;)
+        LIST_ENTRY(node, struct lease, node)->ward = NULL;
+    table_free(w->sessions);
+    free(w);
+}
+
+void ward_knows(struct ward *w, const char *session)
+{
+    static char known;
+    if (table_count(w->sessions) >= SESSIONS_MOST) {
+        table_free(w->sessions);
+        w->sessions = table_new();
+    }
+    if (session[0] != '\0')
+        table_put(w->sessions, span_from_string(session), &known);
+}
+
+int64_t ward_expires_ms(const struct ward *w)
+{
+    return w->sandbox->claimed_ms + w->sandbox->absolute_ms;
+}
+
+bool ward_is_over(const struct ward *w)
+{
+    return sandbox_is_bound(w->sandbox) && ward_expires_ms(w) <= store_now_ms(w->b->store);
+}
+
+void ward_keep(struct ward *w)
+{
+    const struct sandbox *s = w->sandbox;
+    struct store *store = w->b->store;
+    int64_t now = store_now_ms(store);
+    struct sandbox_record record = {.generation = s->generation,
+                                    .created_ms = s->created_ms,
+                                    .claimed_ms = s->claimed_ms,
+                                    .idle_ms = s->idle_ms,
+                                    .absolute_ms = s->absolute_ms};
+    memcpy(record.id, s->id, sizeof record.id);
+    memcpy(record.profile, s->profile->name, sizeof record.profile);
+    memcpy(record.principal, s->principal, sizeof record.principal);
+    store_sandbox_put(store, &record, NULL, NULL);
+    if (!sandbox_is_bound(s))
+        return;
+    struct quota_bucket bucket = quota_of(s->profile, s->principal);
+    store_quota_add(store, &bucket, 1, s->id, NULL, NULL);
+    store_deadline_set(store, DEADLINE_IDLE, s->id, now + s->idle_ms, NULL, NULL);
+    store_deadline_set(store, DEADLINE_ABSOLUTE, s->id, ward_expires_ms(w), NULL, NULL);
+}
+
+void ward_warm(struct ward *w, const char *why)
+{
+    struct sandbox *s = w->sandbox;
+    struct store *store = w->b->store;
+    sandbox_set_state(s, SANDBOX_WARM, why);
+    ward_keep(w);
+    store_warm_put(store, s->profile->name, s->id, NULL, NULL);
+    store_deadline_set(store, DEADLINE_IDLE, s->id, store_now_ms(store) + s->profile->idle_ms, NULL,
+                       NULL);
+    loop_defer(w->b->loop, &w->b->janitor);
+}
+
+void ward_bound(struct ward *w, const char *principal, int64_t claimed_ms, int64_t idle_ms,
+                int64_t absolute_ms, const char *why)
+{
+    struct sandbox *s = w->sandbox;
+    span_copy_string(span_from_string(principal), s->principal, sizeof s->principal);
+    s->claimed_ms = claimed_ms;
+    s->idle_ms = idle_ms;
+    s->absolute_ms = absolute_ms;
+    s->last_used_ms = loop_now_ms(w->b->loop);
+    sandbox_set_state(s, SANDBOX_BOUND, why);
+}
+
+// Removal -------------------------------------------------------------------------------------
+
+static void gone(struct ward *w)
+{
+    struct binder *b = w->b;
+    store_sandbox_delete(b->store, w->sandbox->id, NULL, NULL);
+    sandbox_set_state(w->sandbox, SANDBOX_GONE, "removed");
+    ward_forget(w);
+    loop_defer(b->loop, &b->janitor);
+}
+
+static void removed(void *owner, const struct driver_answer *answer, const struct failure *why)
+{
+    struct ward *w = owner; // nothing else frees one that is being removed
+    (void)answer;
+    if (why == NULL || why->fault == FAULT_NOT_FOUND) {
+        gone(w);
+        return;
+    }
+    LOG(LOG_WARN, "sandbox.remove", LOG_STRING("sandbox", w->sandbox->id), LOG_FAILURE(why));
+    timer_start(&w->again, w->removal_backoff_ms);
+    w->removal_backoff_ms *= 2;
+    if (w->removal_backoff_ms > REMOVAL_MOST_MS)
+        w->removal_backoff_ms = REMOVAL_MOST_MS;
+}
+
+static void try_removal(struct timer *timer)
+{
+    struct ward *w = CONTAINER_OF(timer, struct ward, again);
+    struct driver *driver = w->b->with.driver;
+    driver->ops->remove(driver, w->sandbox->id, w->sandbox->generation, removed, w);
+}
+
+void ward_end(struct ward *w, enum ending ending, const char *why)
+{
+    struct sandbox *s = w->sandbox;
+    struct binding *binding = w->binding;
+    if (s->state == SANDBOX_DRAINING)
+        return;
+    if (s->state == SANDBOX_WARM)
+        store_warm_remove(w->b->store, s->profile->name, s->id, NULL, NULL);
+    if (ending == ENDING_LOST) {
+        if (sandbox_is_bound(s))
+            metric_add(w->b->lost, 1);
+        sandbox_set_state(s, SANDBOX_FAILED, why);
+    }
+    sandbox_set_state(s, SANDBOX_DRAINING, why);
+    for (struct list *node; (node = list_pop(&w->leases)) != NULL;)
+        LIST_ENTRY(node, struct lease, node)->ward = NULL;
+    w->binding = NULL;
+    if (binding != NULL)
+        binding_sandbox_ended(binding, ending);
+    timer_init(&w->again, w->b->loop, try_removal);
+    timer_start(&w->again, 0);
+    loop_defer(w->b->loop, &w->b->janitor);
+}
+
+// Doubt ---------------------------------------------------------------------------------------
+
+static void looked_after(void *owner, struct ward *w, const struct worker_answer *answer,
+                         const struct failure *why)
+{
+    struct binder *b = owner;
+    (void)answer;
+    if (w == NULL)
+        return;
+    w->suspected = false;
+    if (why == NULL) {
+        w->silent = 0;
+        return;
+    }
+    if (!sandbox_is_alive(w->sandbox))
+        return;
+    if (++w->silent >= SILENT_MOST)
+        ward_end(w, ENDING_LOST, "its worker does not answer");
+    else
+        timer_start(&b->relist, 0); // the driver may know that it is gone
+}
+
+void ward_suspect(struct ward *w)
+{
+    if (w->suspected || !sandbox_is_alive(w->sandbox))
+        return;
+    w->suspected = true;
+    ask_status(w, looked_after, w->b);
+}
