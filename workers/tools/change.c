@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "gateway/lib/base/memory.h"
-#include "workers/workspace/digest.h"
+#include "gateway/lib/crypto/digest.h"
 
 enum { PIECE_BYTES = 64 << 10, PIECES_PER_CHECK = 16 };
 
@@ -91,11 +91,11 @@ int change_check_read(const struct change *c, const unsigned char digest[TOOL_DI
 
 int change_commit(struct change *c, struct span content, struct failure *why)
 {
-    unsigned char digest[DIGEST_SIZE];
+    unsigned char digest[SHA256_SIZE];
     int rc = file_replace(&c->file, content, why);
     if (rc != 0)
         return rc;
-    digest_of(content, digest);
+    sha256(content, digest);
     c->env->note_read(c->env->ctx, span_from_string(c->file.canonical), digest);
     return 0;
 }

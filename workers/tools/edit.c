@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "gateway/lib/crypto/digest.h"
 #include "workers/tools/files.h"
 #include "workers/tools/match.h"
 #include "workers/tools/text.h"
-#include "workers/workspace/digest.h"
 
 enum { LINES_NAMED_MAX = 10 };
 
@@ -34,13 +34,13 @@ static int take_piece(void *ctx, struct span bytes, struct failure *why)
 
 static int load(struct edit *e, struct failure *why)
 {
-    unsigned char digest[DIGEST_SIZE];
+    unsigned char digest[SHA256_SIZE];
     int rc = file_each_piece(e->change.env, &e->change.file, take_piece, e, why);
     if (rc != 0)
         return rc;
     struct span text = buffer_span(&e->old_content);
     line_style_add(&e->change.style, text, true, '\0');
-    digest_of(text, digest);
+    sha256(text, digest);
     return change_check_read(&e->change, digest, "edit", why);
 }
 

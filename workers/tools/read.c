@@ -3,16 +3,16 @@
 // file is counted and digested, since that digest is what Write and Edit ask for.
 #include <inttypes.h>
 
+#include "gateway/lib/crypto/digest.h"
 #include "workers/tools/files.h"
 #include "workers/tools/text.h"
-#include "workers/workspace/digest.h"
 
 enum { BINARY_PROBE = 8 << 10 };
 
 struct reading {
     int64_t first, last;        // the window, counted from 1, inclusive
     struct buffer *out;         // borrowed
-    struct digest *digest;      // owned until it is finished
+    struct sha256 *digest;      // owned until it is finished
     char line[READ_LINE_SHOWN]; // what is shown of the current line
     size_t kept;                // bytes in `line`
     uint64_t line_size;         // bytes the line has so far
@@ -85,7 +85,7 @@ static int read_piece(void *ctx, struct span bytes, struct failure *why)
 {
     struct reading *r = ctx;
     (void)why;
-    digest_add(r->digest, bytes);
+    sha256_update(r->digest, bytes);
     if (r->bytes == 0) {
         struct span probe = span_slice(bytes, 0, BINARY_PROBE);
         r->binary = memchr(probe.data, '\0', probe.size) != NULL;
@@ -143,13 +143,13 @@ static int conclude(const struct reading *r, const struct file *f, struct failur
 static int read_lines(const struct tool_env *env, const struct file *f, struct reading *r,
                       struct failure *why)
 {
-    unsigned char digest[DIGEST_SIZE];
+    unsigned char digest[SHA256_SIZE];
     int rc = file_each_piece(env, f, read_piece, r, why);
     if (rc != 0) {
-        digest_free(r->digest);
+        sha256_free(r->digest);
         return rc;
     }
-    digest_finish(r->digest, digest);
+    sha256_finish(r->digest, digest);
     if (r->line_size > 0 && is_wanted(r))
         put_line(r);
     env->note_read(env->ctx, span_from_string(f->canonical), digest);
@@ -169,7 +169,7 @@ int read_run(const struct tool_env *env, const struct arguments *args, struct to
         .first = first,
         .last = first > INT64_MAX - limit ? INT64_MAX : first + limit - 1,
         .out = &out->text,
-        .digest = digest_new(),
+        .digest = sha256_start(),
         .line_number = 1,
     };
     rc = read_lines(env, &f, &r, why);

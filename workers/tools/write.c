@@ -3,10 +3,10 @@
 // over such a file gets both back instead of turning every line of it around.
 #include "workers/tools/files.h"
 
-#include "workers/workspace/digest.h"
+#include "gateway/lib/crypto/digest.h"
 
 struct survey {
-    struct digest *digest;
+    struct sha256 *digest;
     struct line_style style;
     bool begun;
     char last;
@@ -16,7 +16,7 @@ static int survey_piece(void *ctx, struct span bytes, struct failure *why)
 {
     struct survey *s = ctx;
     (void)why;
-    digest_add(s->digest, bytes);
+    sha256_update(s->digest, bytes);
     line_style_add(&s->style, bytes, !s->begun, s->last);
     s->begun = true;
     s->last = bytes.data[bytes.size - 1];
@@ -25,14 +25,14 @@ static int survey_piece(void *ctx, struct span bytes, struct failure *why)
 
 static int check_old_content(struct change *c, struct failure *why)
 {
-    unsigned char digest[DIGEST_SIZE];
-    struct survey s = {.digest = digest_new()};
+    unsigned char digest[SHA256_SIZE];
+    struct survey s = {.digest = sha256_start()};
     int rc = file_each_piece(c->env, &c->file, survey_piece, &s, why);
     if (rc != 0) {
-        digest_free(s.digest);
+        sha256_free(s.digest);
         return rc;
     }
-    digest_finish(s.digest, digest);
+    sha256_finish(s.digest, digest);
     c->style = s.style;
     return change_check_read(c, digest, "overwrite", why);
 }
