@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/workers/tools/box.h"
+#include "tests/unit/workers/tools/caller.h"
 
 // G-49: nothing is converted, nothing is ignored.
 static void a_wrong_type_is_named(void **state)
@@ -54,11 +54,11 @@ static void escapes_in_strings_are_undone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOX_TEST(a_wrong_type_is_named),
-        BOX_TEST(missing_unknown_and_doubled_arguments_are_named),
-        BOX_TEST(ranges_are_told),
-        BOX_TEST(whole_numbers_in_any_spelling_are_integers),
-        BOX_TEST(escapes_in_strings_are_undone),
+        CALLER_TEST(a_wrong_type_is_named),
+        CALLER_TEST(missing_unknown_and_doubled_arguments_are_named),
+        CALLER_TEST(ranges_are_told),
+        CALLER_TEST(whole_numbers_in_any_spelling_are_integers),
+        CALLER_TEST(escapes_in_strings_are_undone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

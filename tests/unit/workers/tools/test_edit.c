@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/workers/tools/box.h"
+#include "tests/unit/workers/tools/caller.h"
 
 #include <sys/wait.h>
 
@@ -99,7 +99,7 @@ static int edit_in_child(struct box *b, int which)
     for (int i = 0; i < 1000; i++) {
         box_call(b, "Read", "{\"file_path\":\"a.txt\"}");
         box_call(b, "Edit", args);
-        if (!b->result.is_error)
+        if (!b->caller->result.is_error)
             return 0;
     }
     return 1;
@@ -139,14 +139,14 @@ static void parallel_edits_lose_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOX_TEST(one_match_is_replaced),
-        BOX_TEST(several_matches_are_counted_and_named),
-        BOX_TEST(a_miss_is_explained),
-        BOX_TEST(an_unread_or_missing_file_is_refused),
-        BOX_TEST(crlf_files_are_edited_with_what_read_shows),
-        BOX_TEST(mixed_line_ends_stay_mixed),
-        BOX_TEST(bytes_that_are_not_text_survive),
-        BOX_TEST(parallel_edits_lose_nothing),
+        CALLER_TEST(one_match_is_replaced),
+        CALLER_TEST(several_matches_are_counted_and_named),
+        CALLER_TEST(a_miss_is_explained),
+        CALLER_TEST(an_unread_or_missing_file_is_refused),
+        CALLER_TEST(crlf_files_are_edited_with_what_read_shows),
+        CALLER_TEST(mixed_line_ends_stay_mixed),
+        CALLER_TEST(bytes_that_are_not_text_survive),
+        CALLER_TEST(parallel_edits_lose_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/workers/tools/box.h"
+#include "tests/unit/workers/tools/caller.h"
 
 // Sets a file's time, so that the order is known.
 static void put_at(struct box *b, const char *name, long second)
@@ -112,14 +112,14 @@ static void a_broken_pattern_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOX_TEST(the_newest_come_first_then_by_name),
-        BOX_TEST(a_cut_list_says_how_many_there_are),
-        BOX_TEST(hidden_files_are_listed_but_not_what_git_keeps),
-        BOX_TEST(ignore_files_are_honoured_unless_told_otherwise),
-        BOX_TEST(an_unreadable_directory_does_not_hide_the_rest),
-        BOX_TEST(symbolic_links_are_not_followed),
-        BOX_TEST(inputs_are_shown_by_their_whole_path),
-        BOX_TEST(a_broken_pattern_is_told),
+        CALLER_TEST(the_newest_come_first_then_by_name),
+        CALLER_TEST(a_cut_list_says_how_many_there_are),
+        CALLER_TEST(hidden_files_are_listed_but_not_what_git_keeps),
+        CALLER_TEST(ignore_files_are_honoured_unless_told_otherwise),
+        CALLER_TEST(an_unreadable_directory_does_not_hide_the_rest),
+        CALLER_TEST(symbolic_links_are_not_followed),
+        CALLER_TEST(inputs_are_shown_by_their_whole_path),
+        CALLER_TEST(a_broken_pattern_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/workers/tools/box.h"
+#include "tests/unit/workers/tools/caller.h"
 
 static void put_tree(struct box *b)
 {
@@ -87,7 +87,7 @@ static void long_lines_are_cut_around_the_match(void **state)
     box_put_bytes(b, "workspace/a", buffer_span(&text));
     buffer_fini(&text);
     box_contains(b, "Grep", "{\"pattern\":\"needle\"}", "needle");
-    assert_true(buffer_size(&b->result.text) < 700);
+    assert_true(buffer_size(&b->caller->result.text) < 700);
     box_contains(b, "Grep", "{\"pattern\":\"needle\"}", "… [line cut: it has 40006 bytes]");
 }
 
@@ -158,18 +158,18 @@ static void a_fifo_does_not_stop_the_search(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOX_TEST(three_modes),
-        BOX_TEST(paths_globs_and_types_narrow_the_search),
-        BOX_TEST(context_is_marked_and_groups_are_separated),
-        BOX_TEST(multiline_patterns_cross_line_ends),
-        BOX_TEST(no_match_reaches_over_a_line_end),
-        BOX_TEST(long_lines_are_cut_around_the_match),
-        BOX_TEST(a_cut_answer_says_how_much_there_is),
-        BOX_TEST(binary_files_are_skipped_and_hidden_ones_searched),
-        BOX_TEST(bytes_that_are_not_utf8_are_searched),
-        BOX_TEST(a_broken_pattern_is_explained),
-        BOX_TEST(a_pattern_that_explodes_is_given_up),
-        BOX_TEST(a_fifo_does_not_stop_the_search),
+        CALLER_TEST(three_modes),
+        CALLER_TEST(paths_globs_and_types_narrow_the_search),
+        CALLER_TEST(context_is_marked_and_groups_are_separated),
+        CALLER_TEST(multiline_patterns_cross_line_ends),
+        CALLER_TEST(no_match_reaches_over_a_line_end),
+        CALLER_TEST(long_lines_are_cut_around_the_match),
+        CALLER_TEST(a_cut_answer_says_how_much_there_is),
+        CALLER_TEST(binary_files_are_skipped_and_hidden_ones_searched),
+        CALLER_TEST(bytes_that_are_not_utf8_are_searched),
+        CALLER_TEST(a_broken_pattern_is_explained),
+        CALLER_TEST(a_pattern_that_explodes_is_given_up),
+        CALLER_TEST(a_fifo_does_not_stop_the_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

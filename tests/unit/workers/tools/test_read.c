@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/workers/tools/box.h"
+#include "tests/unit/workers/tools/caller.h"
 
 static void lines_are_numbered_from_one(void **state)
 {
@@ -55,7 +55,7 @@ static void an_answer_has_a_budget_of_bytes(void **state)
     box_put_bytes(b, "workspace/a.txt", buffer_span(&text));
     buffer_fini(&text);
     box_contains(b, "Read", "{\"file_path\":\"a.txt\"}", "of 1000, cut at 256 KiB; go on with");
-    assert_true(buffer_size(&b->result.text) <= 256 << 10);
+    assert_true(buffer_size(&b->caller->result.text) <= 256 << 10);
 }
 
 static void a_character_is_never_cut_in_two(void **state)
@@ -117,24 +117,24 @@ static void a_cancelled_call_ends(void **state)
 {
     struct box *b = *state;
     box_put(b, "workspace/a.txt", "one\n");
-    b->cancelled = true;
+    b->caller->cancelled = true;
     box_refused(b, "Read", "{\"file_path\":\"a.txt\"}", "cancelled");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOX_TEST(lines_are_numbered_from_one),
-        BOX_TEST(a_window_says_how_to_go_on),
-        BOX_TEST(two_thousand_lines_are_the_default),
-        BOX_TEST(a_huge_line_is_cut_and_the_rest_is_read),
-        BOX_TEST(an_answer_has_a_budget_of_bytes),
-        BOX_TEST(a_character_is_never_cut_in_two),
-        BOX_TEST(binary_empty_and_odd_files_are_told),
-        BOX_TEST(crlf_and_the_byte_order_mark_are_not_shown),
-        BOX_TEST(nothing_but_regular_files_is_opened),
-        BOX_TEST(inputs_can_be_read),
-        BOX_TEST(a_cancelled_call_ends),
+        CALLER_TEST(lines_are_numbered_from_one),
+        CALLER_TEST(a_window_says_how_to_go_on),
+        CALLER_TEST(two_thousand_lines_are_the_default),
+        CALLER_TEST(a_huge_line_is_cut_and_the_rest_is_read),
+        CALLER_TEST(an_answer_has_a_budget_of_bytes),
+        CALLER_TEST(a_character_is_never_cut_in_two),
+        CALLER_TEST(binary_empty_and_odd_files_are_told),
+        CALLER_TEST(crlf_and_the_byte_order_mark_are_not_shown),
+        CALLER_TEST(nothing_but_regular_files_is_opened),
+        CALLER_TEST(inputs_can_be_read),
+        CALLER_TEST(a_cancelled_call_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/workers/tools/box.h"
+#include "tests/unit/workers/tools/caller.h"
 
 #include <dirent.h>
 #include <sys/xattr.h>
@@ -165,15 +165,15 @@ static void everything_holds_without_openat2(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOX_TEST(a_new_file_needs_no_read_and_gets_its_directories),
-        BOX_TEST(an_existing_file_must_be_read_first),
-        BOX_TEST(a_file_changed_since_it_was_read_is_not_overwritten),
-        BOX_TEST(one_file_has_one_name_in_the_read_table),
-        BOX_TEST(mode_and_extended_attributes_are_kept),
-        BOX_TEST(the_owner_is_kept),
-        BOX_TEST(crlf_and_mark_come_back),
-        BOX_TEST(inputs_and_the_outside_are_never_written),
-        BOX_TEST(everything_holds_without_openat2),
+        CALLER_TEST(a_new_file_needs_no_read_and_gets_its_directories),
+        CALLER_TEST(an_existing_file_must_be_read_first),
+        CALLER_TEST(a_file_changed_since_it_was_read_is_not_overwritten),
+        CALLER_TEST(one_file_has_one_name_in_the_read_table),
+        CALLER_TEST(mode_and_extended_attributes_are_kept),
+        CALLER_TEST(the_owner_is_kept),
+        CALLER_TEST(crlf_and_mark_come_back),
+        CALLER_TEST(inputs_and_the_outside_are_never_written),
+        CALLER_TEST(everything_holds_without_openat2),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
