@@ -15,9 +15,14 @@ target_compile_options(wrist_flags INTERFACE
   -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
   -Wconversion -Wno-sign-conversion -Wpointer-arith -Wcast-qual -Wundef -Wwrite-strings
   -Wold-style-definition -Wimplicit-fallthrough -fno-strict-aliasing -fno-common
+  # snprintf is used for its bound: what does not fit is cut on purpose.
+  $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation>
   # A literal section per function lets the static worker drop what it does not use.
   -ffunction-sections -fdata-sections)
 target_link_options(wrist_flags INTERFACE -Wl,--gc-sections)
+
+# Assertions stay in releases: they are cheap here, and a bug that goes on is worse.
+set(CMAKE_C_FLAGS_RELEASE "")
 
 if(WRIST_SANITIZE)
   target_compile_options(wrist_flags INTERFACE -fsanitize=address,undefined

@@ -67,7 +67,7 @@ run_node() {
     [ $# -gt 0 ] || return 0
     rm -f "$junit"
     node --test --test-concurrency=1 --test-timeout=900000 \
-        --test-reporter=tests/harness/reporter.mjs --test-reporter-destination=stdout \
+        --test-reporter=./tests/harness/reporter.mjs --test-reporter-destination=stdout \
         --test-reporter=junit --test-reporter-destination="$junit" "$@"
     read_junit "$junit" "$prefix"
 }
