@@ -288,7 +288,7 @@ static int existing_check(const struct sandbox *s, const struct driver_create *c
 int sandboxes_create(struct sandboxes *all, const struct driver_create *create, uid_t peer_uid,
                      struct sandbox **out, bool *existed, struct failure *why)
 {
-    size_t profile;
+    size_t profile = 0;
     *out = sandboxes_get(all, create->id);
     *existed = *out != NULL;
     if (*existed)
