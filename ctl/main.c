@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// wristctl: finds the command and calls it.
+#include <stdio.h>
+#include <string.h>
+
+#include "ctl/command.h"
+#include "gateway/lib/base/memory.h"
+
+static const struct command commands[] = {
+    {"token new", token_new_command,
+     "--subject S [--tenant T] [--profiles a,b] [--expires 30d] [--provider P] [--file F]",
+     "Makes a token and shows it once. With --file its hash is added to that tokens file,\n"
+     "without, the entry is printed. --expires takes a duration or a time like\n"
+     "2027-01-31T00:00:00Z; without --profiles it may use all. Send the gateway SIGHUP then.\n"},
+    {"token list", token_list_command, "--file F",
+     "Shows the tokens of a file by the first 12 digits of their SHA-256.\n"},
+    {"token revoke", token_revoke_command, "--file F (SHA256 | --subject S) [--tenant T]",
+     "Removes the tokens that match: a SHA-256 or at least 8 digits of its start, a subject, a\n"
+     "tenant. The file's comments stay. Send the gateway SIGHUP then.\n"},
+};
+
+static void print_usage(FILE *to)
+{
+    fputs("wristctl: the operator's tool of wrist\n\nusage:\n", to);
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
+        fprintf(to, "  wristctl %s %s\n", commands[i].name, commands[i].usage);
+        for (const char *line = commands[i].help; *line != '\0';) {
+            size_t size = strcspn(line, "\n") + 1;
+            fprintf(to, "      %.*s", (int)size, line);
+            line += size;
+        }
+    }
+    fputs("  wristctl --help\n\n"
+          "Configurations are checked and shown by the programs that read them:\n"
+          "  wrist-gateway --check-config F, --dump-config F, --config-docs, --config-schema\n\n"
+          "exit status: 0 done, 1 failed or nothing found, 2 called wrongly\n",
+          to);
+}
+
+// How many words of the call are the command's name; 0 where they are not.
+static int name_words(const char *name, int argc, char **argv)
+{
+    int words = 0;
+    while (*name != '\0') {
+        size_t size = strcspn(name, " ");
+        if (words == argc || strlen(argv[words]) != size || memcmp(argv[words], name, size) != 0)
+            return 0;
+        words++;
+        name += size + (name[size] == ' ');
+    }
+    return words;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
+        print_usage(stdout);
+        return 0;
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
+        int words = name_words(commands[i].name, argc - 1, argv + 1);
+        if (words > 0)
+            return commands[i].run(argc - 1 - words, argv + 1 + words);
+    }
+    print_usage(stderr);
+    return 2;
+}
