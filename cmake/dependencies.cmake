@@ -16,5 +16,7 @@ if(NOT TARGET PkgConfig::LLHTTP)
     ${LLHTTP_SOURCES}/llhttp.c ${LLHTTP_SOURCES}/api.c ${LLHTTP_SOURCES}/http.c)
   target_include_directories(llhttp SYSTEM PUBLIC ${LLHTTP_HEADERS})
   target_compile_options(llhttp PRIVATE -O2)
+  # As the library of later releases is: no double spaces, no bytes above ASCII in a target.
+  target_compile_definitions(llhttp PRIVATE LLHTTP_STRICT_MODE=1)
   add_library(PkgConfig::LLHTTP ALIAS llhttp)
 endif()

@@ -111,6 +111,15 @@ static enum h1_event check_size(struct h1_parser *p, size_t more)
     return H1_MORE;
 }
 
+static bool has_spare_spaces(struct h1_parser *p, const char *at, const char *stop)
+{
+    if (p->request_line_done || p->http.type != HTTP_REQUEST)
+        return false;
+    for (; at < stop; at++)
+        p->spaces += *at == ' ';
+    return p->spaces > 2;
+}
+
 // Finds out how many of the bytes belong to the head (*size, *ends), and refuses what llhttp may
 // let pass: a line feed without its carriage return, and folded lines.
 static enum h1_event scan_head(struct h1_parser *p, const char *bytes, size_t *size, bool *ends)
@@ -127,6 +136,8 @@ static enum h1_event scan_head(struct h1_parser *p, const char *bytes, size_t *s
             return fail(p, 400, "a line ends without a carriage return");
         if (check_size(p, (size_t)(stop - at)) != H1_MORE)
             return H1_BAD;
+        if (has_spare_spaces(p, at, stop))
+            return fail(p, 400, "the request line has more than two spaces");
         p->line_was_cr = stop[-1] == '\r';
         at = stop;
         if (feed == NULL)
@@ -148,7 +159,7 @@ static enum h1_event explain(struct h1_parser *p, llhttp_errno_t error)
 {
     if (error == HPE_USER)
         return fail(p, 431, "the head is too large");
-    if (error == HPE_INVALID_METHOD)
+    if (error == HPE_INVALID_METHOD && p->first_byte >= 'A' && p->first_byte <= 'Z')
         return fail(p, 501, "unknown method");
     if (error == HPE_INVALID_VERSION)
         return fail(p, 505, "this HTTP version is not spoken here");
@@ -161,6 +172,8 @@ static enum h1_event step_head(struct h1_parser *p, char *bytes, size_t size, si
     bool ends;
     if (scan_head(p, bytes, &size, &ends) != H1_MORE)
         return H1_BAD;
+    if (p->piece_count == 0)
+        p->first_byte = bytes[0];
     chunk_lend(&p->text);
     llhttp_errno_t error = llhttp_execute(&p->http, bytes, size);
     *used = size;
@@ -212,7 +225,7 @@ static void begin(struct h1_parser *p)
     p->in_head = true;
     p->is_open = p->line_was_cr = p->request_line_done = p->paused_at_end = false;
     p->bodyless = false;
-    p->head_size = p->line_size = 0;
+    p->head_size = p->line_size = p->spaces = 0;
     p->piece_count = 0;
     p->body_total = p->overhead = 0;
 }

@@ -44,9 +44,10 @@ struct h1_parser {
     bool is_open;                       // the last piece may go on
     bool in_head, in_line, line_was_cr; // where the line scan stands
     bool request_line_done, paused_at_end;
-    bool bodyless; // a response that has no body whatever its head says
-    size_t head_size, line_size;
-    uint64_t body_total, overhead; // body bytes, and bytes of framing around them
+    char first_byte;                     // tells an unknown method from what is no HTTP at all
+    bool bodyless;                       // a response that has no body whatever its head says
+    size_t head_size, line_size, spaces; // the last in the request line
+    uint64_t body_total, overhead;       // body bytes, and bytes of framing around them
     char *body;
     size_t body_size;
     struct h1_error error;

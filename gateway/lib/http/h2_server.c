@@ -216,8 +216,8 @@ static void on_broken(struct h2_connection *c, int error)
              kind == HOSTILITY_PROTOCOL_ERROR ? NGHTTP2_PROTOCOL_ERROR : NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
-// Feeds nghttp2 once, and hands out what it reported. True where it must be fed again, with no bytes
-// too: after a piece of data it has yet to say whether the frame is complete.
+// Feeds nghttp2 once, and hands out what it reported. True where it must be fed again, with no
+// bytes too: after a piece of data it has yet to say whether the frame is complete.
 static bool step(struct h2_connection *c, struct buffer *in)
 {
     c->data_stream = NULL;

@@ -12,10 +12,9 @@
     X(SLOW_BODY, "slow_body")                                                                      \
     X(SLOW_READER, "slow_reader")                                                                  \
     X(TOO_MANY_CONNECTIONS, "too_many_connections")                                                \
-    X(RAPID_RESET, "rapid_reset") /* requests opened and reset, over and over */                   \
-    X(CONTROL_FLOOD,                                                                               \
-      "control_flood")            /* SETTINGS, PING, PRIORITY, WINDOW_UPDATE, unknown frames */    \
-    X(EMPTY_FLOOD, "empty_flood") /* frames without content */                                     \
+    X(RAPID_RESET, "rapid_reset")     /* requests opened and reset, over and over */               \
+    X(CONTROL_FLOOD, "control_flood") /* SETTINGS, PING, PRIORITY, WINDOW_UPDATE */                \
+    X(EMPTY_FLOOD, "empty_flood")     /* frames without content */                                 \
     X(CONTINUATION_FLOOD, "continuation_flood")                                                    \
     X(PROTOCOL_ERROR, "protocol_error") /* HTTP/2 frames against the protocol */
 
