@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateway/proxy/meters.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "gateway/lib/base/memory.h"
+#include "gateway/lib/telemetry/metrics.h"
+
+enum { SERIES = 256 }; // routes × statuses that are remembered; more are looked up
+
+struct series {
+    const char *name; // route or fault; compared as text, since it is a constant somewhere
+    int status;
+    struct metric *metric;
+};
+
+struct meters {
+    struct metrics *metrics; // borrowed
+    struct metric *exchanges, *streams, *sessions_opened, *sessions_ended;
+    struct series requests[SERIES], seconds[SERIES], calls[SERIES];
+};
+
+struct meters *meters_new(struct metrics *metrics)
+{
+    struct meters *m = memory_new(sizeof *m);
+    m->metrics = metrics;
+    m->exchanges =
+        metric_gauge(metrics, "wrist_exchanges_live", "", "Exchanges that are open now.");
+    m->streams =
+        metric_gauge(metrics, "wrist_streams_live", "", "Event streams that are open now.");
+    m->sessions_opened = metric_counter(metrics, "wrist_sessions_opened_total", "",
+                                        "Sessions given out by initialize.");
+    m->sessions_ended =
+        metric_counter(metrics, "wrist_sessions_ended_total", "", "Sessions ended by DELETE.");
+    return m;
+}
+
+void meters_free(struct meters *m)
+{
+    memory_free_at(&m);
+}
+
+// The row of (name, status): the found one, or the first free one, or NULL when all are taken.
+static struct series *series_find(struct series *rows, const char *name, int status)
+{
+    for (size_t i = 0; i < SERIES; i++) {
+        struct series *s = &rows[i];
+        if (s->metric == NULL || (s->status == status && strcmp(s->name, name) == 0))
+            return s;
+    }
+    return NULL;
+}
+
+typedef struct metric *series_make(struct metrics *m, const char *name, const char *labels,
+                                   const char *help);
+
+static struct metric *series_get(struct meters *m, struct series *rows, const char *name,
+                                 int status, series_make *make, const char *metric,
+                                 const char *labels, const char *help)
+{
+    struct series *s = series_find(rows, name, status);
+    if (s != NULL && s->metric != NULL)
+        return s->metric;
+    struct metric *made = make(m->metrics, metric, labels, help);
+    if (s != NULL)
+        *s = (struct series){name, status, made};
+    return made;
+}
+
+void meters_exchange_opened(struct meters *m)
+{
+    metric_add(m->exchanges, 1);
+}
+
+void meters_exchange_closed(struct meters *m, const char *route, int status, int64_t us)
+{
+    char labels[128];
+    metric_add(m->exchanges, -1);
+    route = route != NULL ? route : "none";
+    snprintf(labels, sizeof labels, "route=\"%s\",status=\"%d\"", route, status);
+    metric_add(series_get(m, m->requests, route, status, metric_counter, "wrist_requests_total",
+                          labels, "Requests by route and status; 0: closed unanswered."),
+               1);
+    snprintf(labels, sizeof labels, "route=\"%s\"", route);
+    metric_observe_us(series_get(m, m->seconds, route, 0, metric_histogram, "wrist_request_seconds",
+                                 labels, "From the first byte to the end of the exchange."),
+                      us);
+}
+
+void meters_stream(struct meters *m, int change)
+{
+    metric_add(m->streams, change);
+}
+
+void meters_session_opened(struct meters *m)
+{
+    metric_add(m->sessions_opened, 1);
+}
+
+void meters_session_ended(struct meters *m)
+{
+    metric_add(m->sessions_ended, 1);
+}
+
+void meters_call(struct meters *m, const char *fault)
+{
+    char labels[64];
+    fault = fault != NULL ? fault : "NONE";
+    snprintf(labels, sizeof labels, "fault=\"%s\"", fault);
+    metric_add(series_get(m, m->calls, fault, 0, metric_counter, "wrist_tool_calls_total", labels,
+                          "Calls of tools by how they ended for the gateway."),
+               1);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateway/proxy/place.h"
+
+#include "gateway/lib/crypto/digest.h"
+#include "gateway/proxy/inside.h"
+
+static void find_by_handle(struct visit *v, struct place *out)
+{
+    struct handle_name handle;
+    out->is_handle = out->is_dead = true;
+    if (handle_name_open(v->proxy->keyring, v->match.parameters[0], &handle) != 0)
+        return;
+    out->profile = config_profile(v->config, handle.profile);
+    out->is_dead = out->profile == NULL;
+    memcpy(out->sandbox, handle.sandbox, sizeof out->sandbox);
+}
+
+static bool is_handle_route(const struct visit *v)
+{
+    return span_starts_with(span_from_string(v->match.route->pattern), SPAN_LITERAL("/s/"));
+}
+
+int place_find(struct visit *v, struct place *out, struct failure *why)
+{
+    char name[PROFILE_NAME_SIZE];
+    struct span parameter = v->match.parameters[0];
+    *out = (struct place){0};
+    if (is_handle_route(v)) {
+        find_by_handle(v, out);
+    } else if (v->match.parameter_count == 0) {
+        out->profile = config_profile(v->config, v->config->default_profile);
+    } else if (span_copy_string(parameter, name, sizeof name)) {
+        out->profile = config_profile(v->config, name);
+    }
+    if (out->is_dead)
+        return 0;
+    if (out->profile == NULL)
+        return failure_set(why, FAULT_NOT_FOUND, "there is no such profile");
+    if (!principal_may_use(v->principal, out->profile->name))
+        return failure_set(why, FAULT_DENIED, "this token may not use the profile");
+    memcpy(v->profile, out->profile->name, sizeof v->profile);
+    return 0;
+}
+
+struct span place_key(const struct place *p)
+{
+    return span_from_string(p->is_handle ? p->sandbox : p->profile->name);
+}
+
+void session_note(struct visit *v, const struct session_name *name)
+{
+    char hex[SHA256_HEX_SIZE];
+    sha256_hex(span_from_string(name->id), hex);
+    memcpy(v->session, hex, sizeof v->session - 1);
+}
+
+void session_read(struct visit *v, const struct place *place, struct session *out)
+{
+    struct span text = exchange_header(v->ex, "mcp-session-id");
+    *out = (struct session){.state = span_is_absent(text) ? SESSION_ABSENT : SESSION_UNKNOWN};
+    if (span_is_absent(text) || place->is_dead)
+        return;
+    if (session_name_open(v->proxy->keyring, v->principal, place_key(place), text, &out->name) != 0)
+        return;
+    out->state = SESSION_KNOWN;
+    session_note(v, &out->name);
+}
+
+struct bind_request place_bind_request(struct visit *v, const struct place *place,
+                                       const struct session *session)
+{
+    struct bind_request r = {.principal = v->principal, .profile = place->profile};
+    if (session->state == SESSION_KNOWN) {
+        r.session = span_from_string(session->name.id);
+        r.session_issued_ms = session->name.issued_ms;
+    }
+    if (place->is_handle)
+        r.sandbox = span_from_string(place->sandbox);
+    return r;
+}

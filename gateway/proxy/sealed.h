@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names that clients hold for us. A session id seals {session, issued, revision}, bound to the
+// principal and to the place (profile or sandbox) it was made at, so that anybody else's opens as
+// unknown. A handle seals {sandbox, profile}. Neither opens as the other, or without the key ring.
+#ifndef WRIST_GATEWAY_PROXY_SEALED_H
+#define WRIST_GATEWAY_PROXY_SEALED_H
+
+#include "gateway/auth/principal.h"
+#include "gateway/lib/control/driver_api.h"
+#include "gateway/lib/mcp/revision.h"
+
+struct keyring;
+
+enum { SEALED_TEXT_SIZE = 512 }; // what a session id or a handle has less than
+
+struct session_name {
+    char id[ID_SIZE];  // internal
+    int64_t issued_ms; // wall time
+    enum mcp_revision revision;
+};
+// `place` is the profile's name, or the sandbox id where the URL names a sandbox.
+int session_name_seal(const struct keyring *ring, const struct principal *principal,
+                      struct span place, const struct session_name *name, struct buffer *out);
+int session_name_open(const struct keyring *ring, const struct principal *principal,
+                      struct span place, struct span text, struct session_name *out);
+
+struct handle_name {
+    char sandbox[ID_SIZE];
+    char profile[PROFILE_NAME_SIZE];
+};
+int handle_name_seal(const struct keyring *ring, const struct handle_name *name,
+                     struct buffer *out);
+int handle_name_open(const struct keyring *ring, struct span text, struct handle_name *out);
+
+#endif
