@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workers/link/call.h"
+
+#include <stdlib.h>
+
+#include "gateway/lib/base/list.h"
+#include "gateway/lib/base/memory.h"
+#include "gateway/lib/loop/loop.h"
+#include "gateway/lib/telemetry/log.h"
+#include "workers/init/life.h"
+#include "workers/link/bash.h"
+#include "workers/tools/arguments.h"
+
+enum { FILE_CALL_MS = 60000, RESULT_LIMIT = 32 << 20 };
+
+struct call {
+    struct list node;
+    struct calls *calls;
+    const struct tool *tool;
+    struct hand_job *job;    // NULL: none runs
+    struct command *command; // NULL: none runs
+    int64_t timeout_ms;
+    char *session, *id, *link_id; // owned; "" for none
+    struct task finish;           // tells a result that was there at once
+    struct buffer result;
+    bool has_result;
+    int64_t started_us;
+    void (*ended)(void *owner, struct span result);
+    void *owner; // borrowed
+};
+
+struct calls {
+    struct calls_options options;
+    struct list running;
+    size_t count;
+};
+
+struct calls *calls_new(const struct calls_options *options)
+{
+    struct calls *c = memory_new(sizeof *c);
+    c->options = *options;
+    list_init(&c->running);
+    return c;
+}
+
+static void call_free(void *object)
+{
+    struct call *call = object;
+    buffer_fini(&call->result);
+    free(call->session);
+    free(call->id);
+    free(call->link_id);
+    free(call);
+}
+
+static void call_bury(struct call *call)
+{
+    struct calls *c = call->calls;
+    task_cancel(&call->finish);
+    list_remove(&call->node);
+    c->count--;
+    life_calls(c->options.life, -1);
+    loop_bury(c->options.loop, call, call_free);
+}
+
+static void call_end(struct call *call, struct span result)
+{
+    int64_t us = loop_now_us(call->calls->options.loop) - call->started_us;
+    LOG(LOG_INFO, "call.ended", LOG_STRING("tool", call->tool->name), LOG_I64("us", us),
+        LOG_BOOL("cancelled", span_is_absent(result)));
+    call_bury(call);
+    call->ended(call->owner, result);
+}
+
+void calls_free(struct calls *c)
+{
+    if (c == NULL)
+        return;
+    LIST_EACH(node, &c->running)
+    {
+        struct call *call = LIST_ENTRY(node, struct call, node);
+        if (call->job != NULL)
+            hand_job_cancel(call->job);
+        if (call->command != NULL)
+            command_forget(call->command);
+        call_bury(call);
+    }
+    free(c);
+}
+
+static void result_write(struct call *call, const struct tool_result *result)
+{
+    struct json_writer w;
+    json_writer_init(&w, &call->result);
+    json_object_open(&w);
+    tool_result_write(result, &w);
+    json_object_close(&w);
+    call->has_result = true;
+}
+
+static void result_fail(struct call *call, const struct failure *why)
+{
+    struct tool_result result;
+    tool_result_init(&result);
+    tool_result_fail(&result, why);
+    result_write(call, &result);
+    tool_result_fini(&result);
+}
+
+static void on_finish(struct task *task)
+{
+    struct call *call = CONTAINER_OF(task, struct call, finish);
+    call_end(call, call->has_result ? buffer_span(&call->result) : SPAN_NONE);
+}
+
+static void on_job_ended(void *owner, const struct failure *why, bool is_error, struct span json)
+{
+    struct call *call = owner;
+    (void)is_error; // the result says it itself
+    call->job = NULL;
+    if (why == NULL) {
+        call_end(call, json);
+        return;
+    }
+    result_fail(call, why);
+    call_end(call, buffer_span(&call->result));
+}
+
+static const struct hand_job_ops job_ops = {.ended = on_job_ended};
+
+static void on_command_ended(void *owner, const struct command_result *ended)
+{
+    struct call *call = owner;
+    struct tool_result result;
+    call->command = NULL;
+    if (ended->ending == COMMAND_CANCELLED) {
+        call_end(call, SPAN_NONE);
+        return;
+    }
+    tool_result_init(&result);
+    bash_result(ended, call->timeout_ms, &result);
+    result_write(call, &result);
+    tool_result_fini(&result);
+    call_end(call, buffer_span(&call->result));
+}
+
+static int start_command(struct call *call, const struct call_request *request, struct failure *why)
+{
+    struct arguments arguments;
+    struct bash_request bash;
+    int fault = arguments_parse(&arguments, request->tool, request->doc, request->arguments, why);
+    if (fault != 0)
+        return fault;
+    fault = bash_read(&arguments, &bash, why);
+    if (fault == 0) {
+        call->timeout_ms = bash.timeout_ms;
+        call->command = command_start(&call->calls->options.command, bash.line, bash.timeout_ms,
+                                      on_command_ended, call, why);
+        fault = call->command != NULL ? 0 : why->fault;
+    }
+    arguments_fini(&arguments);
+    return fault;
+}
+
+static int start(struct call *call, const struct call_request *request, struct failure *why)
+{
+    struct calls *c = call->calls;
+    if (c->count > CALLS_MAX)
+        return failure_set(why, FAULT_QUOTA,
+                           "%d calls run in this sandbox already; wait for one to end", CALLS_MAX);
+    if (request->tool->place == TOOL_COMMAND)
+        return start_command(call, request, why);
+    struct span arguments = request->arguments == JSON_NONE
+                                ? SPAN_LITERAL("{}")
+                                : json_raw(request->doc, request->arguments);
+    call->job = hand_call_start(c->options.hands, request->tool, arguments, request->reader,
+                                FILE_CALL_MS, &job_ops, call, why);
+    return call->job != NULL ? 0 : why->fault;
+}
+
+struct call *call_start(struct calls *c, const struct call_request *request,
+                        void (*ended)(void *owner, struct span result), void *owner)
+{
+    struct call *call = memory_new(sizeof *call);
+    struct failure why;
+    *call = (struct call){
+        .calls = c,
+        .tool = request->tool,
+        .session = memory_copy_span(request->session),
+        .id = memory_copy_span(request->id),
+        .link_id = memory_copy_span(request->link_id),
+        .started_us = loop_now_us(c->options.loop),
+        .ended = ended,
+        .owner = owner,
+    };
+    buffer_init(&call->result, RESULT_LIMIT);
+    task_init(&call->finish, on_finish);
+    list_append(&c->running, &call->node);
+    c->count++;
+    life_calls(c->options.life, 1);
+    if (start(call, request, &why) != 0) {
+        result_fail(call, &why);
+        loop_defer(c->options.loop, &call->finish);
+    }
+    return call;
+}
+
+static void call_cancel(struct call *call)
+{
+    if (call->command != NULL) {
+        command_cancel(call->command); // its end is the call's
+        return;
+    }
+    if (call->job != NULL)
+        hand_job_cancel(call->job);
+    call->job = NULL;
+    call->has_result = false;
+    loop_defer(call->calls->options.loop, &call->finish);
+}
+
+// Absent or empty keys match nothing; NULL is not looked at.
+static size_t cancel(struct calls *c, const struct span *session, const struct span *id,
+                     const struct span *link_id)
+{
+    size_t count = 0;
+    LIST_EACH(node, &c->running)
+    {
+        struct call *call = LIST_ENTRY(node, struct call, node);
+        if ((session != NULL && !span_is(*session, call->session)) ||
+            (id != NULL && !span_is(*id, call->id)) ||
+            (link_id != NULL && (link_id->size == 0 || !span_is(*link_id, call->link_id))))
+            continue;
+        call_cancel(call);
+        count++;
+    }
+    return count;
+}
+
+size_t calls_cancel_request(struct calls *c, struct span session, struct span id)
+{
+    return cancel(c, &session, &id, NULL);
+}
+
+size_t calls_cancel_link(struct calls *c, struct span link_id)
+{
+    return cancel(c, NULL, NULL, &link_id);
+}
+
+size_t calls_cancel_session(struct calls *c, struct span session)
+{
+    return cancel(c, &session, NULL, NULL);
+}
+
+void calls_cancel_all(struct calls *c)
+{
+    cancel(c, NULL, NULL, NULL);
+}
