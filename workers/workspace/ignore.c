@@ -124,8 +124,10 @@ static size_t load(int dir_fd, const char *name, char *into, size_t room)
 
 struct ignore *ignore_push(struct ignore *parent, int dir_fd, size_t base)
 {
-    if (faccessat(dir_fd, ".gitignore", F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
-        faccessat(dir_fd, ".ignore", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+    struct stat st;
+    // Not faccessat: that asks for the real user, and hands act as another one.
+    if (fstatat(dir_fd, ".gitignore", &st, AT_SYMLINK_NOFOLLOW) != 0 &&
+        fstatat(dir_fd, ".ignore", &st, AT_SYMLINK_NOFOLLOW) != 0)
         return parent;
     CLEANUP_FREE char *text = memory_new(2 * IGNORE_FILE_MAX);
     size_t size = load(dir_fd, ".gitignore", text, IGNORE_FILE_MAX);
