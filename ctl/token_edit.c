@@ -215,20 +215,28 @@ int token_edit_append(const char *file, const struct token_row *row, struct fail
     return finish(&e, append_text(&e, row), wanted, count, why);
 }
 
+// The line on which an entry begins; 0 where there is none.
+static size_t line_of_entry(const struct edit *e, size_t index)
+{
+    char path[40];
+    snprintf(path, sizeof path, "tokens[%zu]", index);
+    return key_source_line(e->source, path);
+}
+
 // The entries' own lines go, from an entry's first to the one before the next entry's.
 static int remove_text(struct edit *e, const bool *goes)
 {
     struct span rest = buffer_span(&e->text);
-    size_t index = 0;
+    size_t index = 0, begins = line_of_entry(e, 0);
     bool skipping = false;
     int rc = 0;
     for (size_t line = 1; rest.size > 0 && rc == 0; line++) {
         const char *end = memchr(rest.data, '\n', rest.size);
         size_t size = end != NULL ? (size_t)(end - rest.data) + 1 : rest.size;
-        char path[40];
-        snprintf(path, sizeof path, "tokens[%zu]", index);
-        if (index < e->tokens.count && key_source_line(e->source, path) == line)
+        if (line == begins) {
             skipping = goes[index++];
+            begins = line_of_entry(e, index);
+        }
         if (!skipping)
             rc = buffer_append(&e->next, span_of(rest.data, size));
         rest = span_slice(rest, size, rest.size);
