@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "gateway/lib/base/clock.h"
+#include "gateway/lib/json/utf8.h"
 
 enum {
     LINE_SIZE = 8192,
@@ -65,21 +66,6 @@ static void put_string(struct line *l, const char *text)
     put(l, text, strlen(text));
 }
 
-// The length of the well-formed UTF-8 sequence at the front, 0 where it is none.
-static size_t utf8_length(const unsigned char *s, size_t size)
-{
-    size_t length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-    if (length == 0 || s[0] > 0xf4 || length > size)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
-    bool surrogate = s[0] == 0xed && s[1] > 0x9f;
-    bool beyond = s[0] == 0xf4 && s[1] > 0x8f;
-    return overlong || surrogate || beyond ? 0 : length;
-}
-
 static void put_escaped(struct line *l, unsigned char c)
 {
     char text[8];
@@ -103,18 +89,19 @@ static void put_escaped(struct line *l, unsigned char c)
 // string or reach a terminal as a control character.
 static void put_text(struct line *l, struct span text)
 {
-    const unsigned char *s = (const unsigned char *)text.data;
     size_t size = text.size < TEXT_MOST ? text.size : TEXT_MOST;
+    const char *at = text.data, *end = text.data + size;
     put(l, "\"", 1);
-    for (size_t i = 0; i < size && !l->cut;) {
-        size_t length = utf8_length(s + i, size - i);
-        if (length == 0)
+    while (at < end && !l->cut) {
+        struct utf8_step step = utf8_step(at, end);
+        unsigned char c = (unsigned char)*at;
+        if (!step.valid)
             put(l, "\xef\xbf\xbd", 3);
-        else if (s[i] < 0x20 || s[i] == '"' || s[i] == '\\' || s[i] == 0x7f)
-            put_escaped(l, s[i]);
+        else if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
+            put_escaped(l, c);
         else
-            put(l, (const char *)s + i, length);
-        i += length > 0 ? length : 1;
+            put(l, at, step.size);
+        at += step.size;
     }
     if (text.size > size)
         put(l, "…", sizeof "…" - 1);

@@ -66,7 +66,7 @@ static void bad_utf8_becomes_replacement_characters(void **state)
     int fd = log_to_memory();
     LOG(LOG_INFO, "e", LOG_STRING("s", "\xff\xc3\xa4\xed\xa0\x80\xe2\x82"));
     assert_non_null(strstr(written(fd), "\"s\":\"\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd\xef\xbf\xbd"
-                                        "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"}"));
+                                        "\xef\xbf\xbd\xef\xbf\xbd\"}"));
     close(fd);
 }
 
