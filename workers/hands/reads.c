@@ -84,6 +84,7 @@ void reads_note(struct reads *r, struct span reader, struct span path,
 {
     struct span key = key_make(reader, path);
     CLEANUP_FREE const char *owned = key.data;
+    (void)owned; // freed on the way out
     struct entry *e = entry_find(r, key);
     if (e == NULL)
         e = entry_add(r, key, reader.size);
@@ -95,6 +96,7 @@ enum tool_read_state reads_state(struct reads *r, struct span reader, struct spa
 {
     struct span key = key_make(reader, path);
     CLEANUP_FREE const char *owned = key.data;
+    (void)owned; // freed on the way out
     const struct entry *e = entry_find(r, key);
     if (e == NULL)
         return TOOL_READ_NEVER;
