@@ -128,6 +128,7 @@ static void asked(void *owner, struct ward *w, const struct worker_answer *answe
     } else {
         metric_add(b->adoptions, 1);
         adopt_bound(w, status);
+        card_ask(w);
     }
     if (early)
         settled(w);

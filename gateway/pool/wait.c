@@ -165,11 +165,7 @@ static void settle_bound(struct bind_wait *w, struct binding *binding)
 
 static void settle_free(struct bind_wait *w, struct binding *binding)
 {
-    bool over = w->session[0] != '\0' && binding->record.ended_ms != 0 &&
-                w->issued_ms <= binding->record.ended_ms;
-    if (over)
-        refuse(w, FAULT_NOT_FOUND, "the session has ended");
-    else if (w->kind == WAIT_CHECK)
+    if (w->kind == WAIT_CHECK)
         wait_finish(w, NULL, 0);
     else if (binding->phase == PHASE_WANTING)
         list_append(&binding->waiters, &w->node);
@@ -186,9 +182,10 @@ static void settle_lost(struct bind_wait *w, struct binding *binding)
 
 void wait_settle(struct bind_wait *w, struct binding *binding)
 {
-    bool session_record = binding->record.key[0] == 's';
-    if (strcmp(binding->record.principal, w->principal) != 0 ||
-        binding->record.state == BINDING_ENDED) {
+    const struct binding_record *r = &binding->record;
+    bool session_record = r->key[0] == 's';
+    bool over = w->session[0] != '\0' && r->ended_ms != 0 && w->issued_ms <= r->ended_ms;
+    if (over || r->state == BINDING_ENDED || strcmp(r->principal, w->principal) != 0) {
         refuse(w, FAULT_NOT_FOUND, "the session has ended, or never was");
         return;
     }
@@ -200,7 +197,7 @@ void wait_settle(struct bind_wait *w, struct binding *binding)
         end_whole(w, binding);
         return;
     }
-    switch (binding->record.state) {
+    switch (r->state) {
     case BINDING_BOUND:
         settle_bound(w, binding);
         break;

@@ -82,7 +82,8 @@ void ward_keep(struct ward *w)
         return;
     struct quota_bucket bucket = quota_of(s->profile, s->principal);
     store_quota_add(store, &bucket, 1, s->id, NULL, NULL);
-    store_deadline_set(store, DEADLINE_IDLE, s->id, now + s->idle_ms, NULL, NULL);
+    int64_t unused_ms = loop_now_ms(w->b->loop) - s->last_used_ms;
+    store_deadline_set(store, DEADLINE_IDLE, s->id, now + s->idle_ms - unused_ms, NULL, NULL);
     store_deadline_set(store, DEADLINE_ABSOLUTE, s->id, ward_expires_ms(w), NULL, NULL);
 }
 
