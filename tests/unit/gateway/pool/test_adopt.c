@@ -135,7 +135,7 @@ with_an_empty_store_what_answers_is_adopted_and_nothing_is_removed_for_a_while(v
     world_pass(w, 1000); // the silent one is asked three times
     // The note beside the sandbox says whose session it serves.
     assert_string_equal(call(w, &s).sandbox, a.sandbox);
-    world_pass(w, 29000);
+    world_pass(w, 28000);
     assert_true(silent->exists);
     assert_true(half_made->exists);
     world_pass(w, 8000);
