@@ -88,7 +88,7 @@ int handle_name_seal(const struct keyring *ring, const struct handle_name *name,
     if (!hex_decode(span_from_string(name->sandbox), plain + 1, RAW_ID))
         return FAULT_INVALID;
     memcpy(plain + HANDLE_BYTES, name->profile, size);
-    return seal(ring, "handle", SPAN_LITERAL(""), span_of(plain, HANDLE_BYTES + size), out);
+    return seal_same(ring, "handle", SPAN_LITERAL(""), span_of(plain, HANDLE_BYTES + size), out);
 }
 
 int handle_name_open(const struct keyring *ring, struct span text, struct handle_name *out)

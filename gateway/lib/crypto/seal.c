@@ -8,6 +8,7 @@
 #include "gateway/lib/base/encode.h"
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/base/random.h"
+#include "gateway/lib/crypto/digest.h"
 
 // The sealed bytes: format (1), key id (4, big-endian), nonce (12), ciphertext, tag (16). Format
 // and key id are authenticated too.
@@ -61,7 +62,28 @@ static void write_head(unsigned char *sealed, uint32_t id)
     sealed[0] = FORMAT;
     for (int i = 0; i < 4; i++)
         sealed[1 + i] = (unsigned char)(id >> (24 - 8 * i));
-    random_bytes(sealed + HEAD_SIZE, NONCE_SIZE);
+}
+
+// A nonce that follows from the content, as in SIV: it can only come again with the same content.
+static bool derive_nonce(unsigned char *nonce, const struct keyring *ring, uint32_t id,
+                         const char *purpose, struct span bound, struct span plain)
+{
+    unsigned char key[KEYRING_KEY_SIZE], digest[SHA256_SIZE];
+    unsigned char both[2 + 2 * SEAL_PLAIN_MOST] = {(unsigned char)(bound.size >> 8),
+                                                   (unsigned char)bound.size};
+    char full[64];
+    snprintf(full, sizeof full, "nonce/%s", purpose);
+    if (!keyring_derive(ring, id, full, SPAN_NONE, key, sizeof key))
+        return false;
+    if (bound.size > 0)
+        memcpy(both + 2, bound.data, bound.size);
+    if (plain.size > 0)
+        memcpy(both + 2 + bound.size, plain.data, plain.size);
+    hmac_sha256(span_of(key, sizeof key), span_of(both, 2 + bound.size + plain.size), digest);
+    memcpy(nonce, digest, NONCE_SIZE);
+    memory_wipe(key, sizeof key);
+    memory_wipe(both, sizeof both);
+    return true;
 }
 
 static bool sizes_fit(struct span bound, size_t plain_size)
@@ -69,8 +91,8 @@ static bool sizes_fit(struct span bound, size_t plain_size)
     return bound.size <= SEAL_PLAIN_MOST && plain_size <= SEAL_PLAIN_MOST;
 }
 
-int seal(const struct keyring *ring, const char *purpose, struct span bound, struct span plain,
-         struct buffer *out)
+static int seal_under(const struct keyring *ring, const char *purpose, struct span bound,
+                      struct span plain, bool same, struct buffer *out)
 {
     unsigned char sealed[SEALED_MOST];
     char text[SEAL_TEXT_MOST + 1];
@@ -80,12 +102,28 @@ int seal(const struct keyring *ring, const char *purpose, struct span bound, str
     if (!sizes_fit(bound, plain.size))
         return FAULT_TOO_LARGE;
     write_head(sealed, id);
+    if (!same)
+        random_bytes(sealed + HEAD_SIZE, NONCE_SIZE);
+    else if (!derive_nonce(sealed + HEAD_SIZE, ring, id, purpose, bound, plain))
+        return FAULT_INTERNAL;
     if (g.context == NULL || !gcm_open(&g, true, ring, id, purpose, sealed, bound) ||
         !gcm_run(&g, (const unsigned char *)plain.data, plain.size, body) ||
         EVP_CIPHER_CTX_ctrl(g.context, EVP_CTRL_GCM_GET_TAG, TAG_SIZE, body + plain.size) != 1)
         return FAULT_INTERNAL;
     size_t size = base64url_encode(span_of(sealed, plain.size + SEAL_OVERHEAD), text);
     return buffer_append(out, span_of(text, size));
+}
+
+int seal(const struct keyring *ring, const char *purpose, struct span bound, struct span plain,
+         struct buffer *out)
+{
+    return seal_under(ring, purpose, bound, plain, false, out);
+}
+
+int seal_same(const struct keyring *ring, const char *purpose, struct span bound, struct span plain,
+              struct buffer *out)
+{
+    return seal_under(ring, purpose, bound, plain, true, out);
 }
 
 int seal_open(const struct keyring *ring, const char *purpose, struct span bound, struct span text,

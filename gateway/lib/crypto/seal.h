@@ -20,6 +20,9 @@ enum {
 // same when opening, and is not in the text. Appends to *out.
 int seal(const struct keyring *ring, const char *purpose, struct span bound, struct span plain,
          struct buffer *out);
+// The same, but equal content under the same key gives equal text: for names that are compared.
+int seal_same(const struct keyring *ring, const char *purpose, struct span bound, struct span plain,
+              struct buffer *out);
 // NOT_FOUND where the text is not ours, was altered, or its key is gone: one answer for all, so
 // that a peer learns nothing. Appends to *out.
 int seal_open(const struct keyring *ring, const char *purpose, struct span bound, struct span text,
