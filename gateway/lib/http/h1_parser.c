@@ -57,7 +57,8 @@ static int on_headers_complete(llhttp_t *http)
     struct h1_parser *p = parser_of(http);
     p->in_head = false;
     http->upgrade = 0; // attempts are ignored
-    if (p->bodyless)
+    int status = http->type == HTTP_RESPONSE ? http->status_code : 200;
+    if (p->bodyless || status / 100 == 1 || status == 204 || status == 304)
         http->flags |= F_SKIPBODY;
     return HPE_PAUSED;
 }
@@ -129,6 +130,8 @@ static enum h1_event scan_head(struct h1_parser *p, const char *bytes, size_t *s
     while (at < end) {
         if (p->request_line_done && p->line_size == 0 && (*at == ' ' || *at == '\t'))
             return fail(p, 400, "a header line is folded");
+        if (p->request_line_done && p->line_size == 0 && *at == ':')
+            return fail(p, 400, "a header has no name");
         const char *feed = memchr(at, '\n', (size_t)(end - at));
         const char *stop = feed != NULL ? feed + 1 : end;
         bool after_cr = feed != NULL && (feed > at ? feed[-1] == '\r' : p->line_was_cr);

@@ -178,7 +178,7 @@ static void wait_for_events(struct loop *loop, bool wait)
         evtimer_add(loop->wake, &limit);
     }
     event_base_loop(loop->base, wait ? EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY
-                                     : EVLOOP_NONBLOCK | EVLOOP_NO_EXIT_ON_EMPTY);
+                                     : EVLOOP_ONCE | EVLOOP_NONBLOCK | EVLOOP_NO_EXIT_ON_EMPTY);
 }
 
 void loop_turn(struct loop *loop, bool wait)
