@@ -98,21 +98,10 @@ static bool split(struct workspace_path *path, char name[WORKSPACE_NAME_SIZE], b
     return true;
 }
 
-static int open_at(const struct workspace *ws, struct workspace_path *path, enum file_intent intent,
-                   struct file *f, bool *followed, struct failure *why)
+static int open_leaf_or_tell(struct file *f, enum file_intent intent, bool *is_link,
+                             struct failure *why)
 {
-    char target[WORKSPACE_PATH_SIZE], next[WORKSPACE_PATH_SIZE];
-    bool too_long;
-    workspace_path_show(path->root, path->rest, f->shown);
-    if (!split(path, f->name, &too_long))
-        return too_long
-                   ? failure_set(why, FAULT_INVALID, "the file's name is longer than 255 bytes")
-                   : refuse_kind(f, S_IFDIR, why);
-    int rc = directory_open(
-        ws, path, intent == FILE_CREATE ? DIRECTORY_CREATE : DIRECTORY_MUST_EXIST, &f->dir, why);
-    if (rc != 0)
-        return failure_prefix(why, "%.200s", f->shown);
-    set_names(f);
+    *is_link = false;
     switch (open_leaf(f, why)) {
     case LEAF_OPEN:
         return 0;
@@ -120,19 +109,39 @@ static int open_at(const struct workspace *ws, struct workspace_path *path, enum
         return intent == FILE_CREATE
                    ? 0
                    : failure_set(why, FAULT_NOT_FOUND, "%s does not exist", f->shown);
-    case LEAF_FAILED:
-        return why != NULL ? why->fault : FAULT_IO;
     case LEAF_LINK:
+        *is_link = true;
+        return 0;
+    case LEAF_FAILED:
         break;
     }
-    *followed = true;
-    if (directory_read_link(f->dir.fd, f->name, target) != 1)
-        return 0; // it was exchanged meanwhile: look again
-    rc = directory_follow(path->root, path->rest, target, next, why);
+    return why != NULL ? why->fault : FAULT_IO;
+}
+
+// Opens what `path` names. Where that is a symbolic link, *is_link is set and *path becomes what it
+// leads to (or stays, where the link was exchanged for something else just now).
+static int open_at(const struct workspace *ws, struct workspace_path *path, enum file_intent intent,
+                   struct file *f, bool *is_link, struct failure *why)
+{
+    char target[WORKSPACE_PATH_SIZE];
+    struct workspace_path parent = *path;
+    bool too_long;
+    *is_link = false;
+    workspace_path_show(path->root, path->rest, f->shown);
+    if (!split(&parent, f->name, &too_long))
+        return too_long
+                   ? failure_set(why, FAULT_INVALID, "the file's name is longer than 255 bytes")
+                   : refuse_kind(f, S_IFDIR, why);
+    int rc = directory_open(
+        ws, &parent, intent == FILE_CREATE ? DIRECTORY_CREATE : DIRECTORY_MUST_EXIST, &f->dir, why);
     if (rc != 0)
         return failure_prefix(why, "%.200s", f->shown);
-    memcpy(path->rest, next, sizeof path->rest);
-    return 0;
+    set_names(f);
+    rc = open_leaf_or_tell(f, intent, is_link, why);
+    if (rc != 0 || !*is_link || directory_read_link(f->dir.fd, f->name, target) != 1)
+        return rc;
+    rc = directory_follow(path->root, parent.rest, target, path->rest, why);
+    return rc != 0 ? failure_prefix(why, "%.200s", f->shown) : 0;
 }
 
 int file_open(const struct workspace *ws, struct span argument, enum file_intent intent,
@@ -141,25 +150,20 @@ int file_open(const struct workspace *ws, struct span argument, enum file_intent
     struct workspace_path path;
     *out = (struct file){.dir.fd = -1, .fd = -1, .lock_fd = -1};
     int rc = workspace_path_parse(ws, argument, &path, why);
-    if (rc != 0)
-        return rc;
-    if (intent != FILE_READ && path.root != WORKSPACE_MAIN)
-        return failure_set(why, FAULT_DENIED, "%s is read-only; copy the file to /workspace first",
-                           workspace_root_name(path.root));
-    for (int links = 0; links <= DIRECTORY_LINKS_MAX; links++) {
-        struct workspace_path asked = path;
-        bool followed = false;
-        rc = open_at(ws, &path, intent, out, &followed, why);
-        if (rc != 0 || !followed) {
-            if (rc != 0)
-                file_close(out);
-            return rc;
-        }
+    if (rc == 0 && intent != FILE_READ && path.root != WORKSPACE_MAIN)
+        rc = failure_set(why, FAULT_DENIED, "%s is read-only; copy the file to /workspace first",
+                         workspace_root_name(path.root));
+    for (int links = 0; rc == 0 && links <= DIRECTORY_LINKS_MAX; links++) {
+        bool is_link;
+        rc = open_at(ws, &path, intent, out, &is_link, why);
+        if (rc == 0 && !is_link)
+            return 0;
         directory_close(&out->dir);
-        if (strcmp(path.rest, asked.rest) == 0 || path.rest[0] == '\0')
-            continue;
     }
-    return failure_set(why, FAULT_DENIED, "%s: too many symbolic links", out->shown);
+    if (rc == 0)
+        rc = failure_set(why, FAULT_DENIED, "%s: too many symbolic links", out->shown);
+    file_close(out);
+    return rc;
 }
 
 void file_close(struct file *f)
