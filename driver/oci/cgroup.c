@@ -146,7 +146,7 @@ bool cgroup_was_oom(const char *path)
                     unified ? "memory.events" : "memory.oom_control") != 0)
         return false;
     struct buffer text;
-    buffer_init(&text, 4096);
+    buffer_init(&text, 32 << 10);
     bool found = false;
     if (file_read(file, &text, NULL) == 0 && buffer_append_char(&text, '\0') == 0) {
         const char *count = strstr(buffer_span(&text).data, "oom_kill ");

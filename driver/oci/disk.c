@@ -32,6 +32,8 @@ static int template_format(const char *path, int64_t bytes, int64_t inodes, stru
     char *const argv[] = {(char[]){"/sbin/mkfs.ext4"},
                           (char[]){"-q"},
                           (char[]){"-F"},
+                          (char[]){"-b"},
+                          (char[]){"4096"},
                           (char[]){"-m"},
                           (char[]){"0"},
                           (char[]){"-O"},
@@ -49,7 +51,7 @@ static int template_format(const char *path, int64_t bytes, int64_t inodes, stru
 int disk_template_make(const char *directory, int64_t bytes, int64_t inodes,
                        char path[FILE_PATH_SIZE], struct failure *why)
 {
-    int fault = path_format(path, why, "%s/v1-%lld-%lld.ext4", directory, (long long)bytes,
+    int fault = path_format(path, why, "%s/v2-%lld-%lld.ext4", directory, (long long)bytes,
                             (long long)inodes);
     if (fault != 0 || access(path, R_OK) == 0)
         return fault;

@@ -13,9 +13,14 @@
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/crypto/digest.h"
 
-// Ours, whatever the image has there.
-static const char *const own_folders[] = {"workspace", "inputs", "tmp", "proc",
-                                          "dev",       "sys",    "run", ".wrist"};
+// Ours, whatever the image has there. A runtime gives what it mounts there the mode that it finds.
+static const struct {
+    const char *name;
+    mode_t mode;
+} own_folders[] = {
+    {"workspace", 0755}, {"inputs", 0755}, {"tmp", 01777}, {"proc", 0755},
+    {"dev", 0755},       {"sys", 0755},    {"run", 0755},  {".wrist", 0755},
+};
 
 struct build {
     struct root *root;
@@ -26,7 +31,7 @@ struct build {
 static bool is_own(const char *name)
 {
     for (size_t i = 0; i < ARRAY_COUNT(own_folders); i++)
-        if (strcmp(name, own_folders[i]) == 0)
+        if (strcmp(name, own_folders[i].name) == 0)
             return true;
     return strcmp(name, "lost+found") == 0;
 }
@@ -103,7 +108,7 @@ static int digest_make(struct root *r, const struct driver_profile *p, const str
                        struct failure *why)
 {
     struct sha256 *hash = sha256_start();
-    sha256_update(hash, SPAN_LITERAL("wrist root 1\n"));
+    sha256_update(hash, SPAN_LITERAL("wrist root 2\n"));
     int fault = 0;
     if (p->trial)
         fault = trial_hash(hash, why);
@@ -194,9 +199,9 @@ static int own_place(struct build *b, const char *worker, struct failure *why)
     char path[FILE_PATH_SIZE];
     int fault = directory_make(b->staging, 0755, why);
     for (size_t i = 0; fault == 0 && i < ARRAY_COUNT(own_folders); i++) {
-        fault = path_format(path, why, "%s/%s", b->staging, own_folders[i]);
+        fault = path_format(path, why, "%s/%s", b->staging, own_folders[i].name);
         if (fault == 0)
-            fault = directory_make(path, 0755, why);
+            fault = directory_make(path, own_folders[i].mode, why);
     }
     if (fault == 0)
         fault = path_format(path, why, "%s%s", b->staging, ROOT_WORKER);
