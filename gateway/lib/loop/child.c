@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -51,8 +52,15 @@ static void on_pidfd(void *owner, int events)
     struct child *c = owner;
     siginfo_t info = {0};
     (void)events;
-    int rc = waitid((idtype_t)P_PIDFD, (id_t)c->pidfd, &info, WEXITED);
-    int status = rc == 0 && info.si_pid != 0 ? wait_status(&info) : -1;
+    // An exec by another thread than the first lets a pidfd look readable for a moment, while the
+    // process lives on: never block here, and believe it only when it still looks so.
+    struct pollfd again = {.fd = c->pidfd, .events = POLLIN};
+    if (poll(&again, 1, 0) != 1)
+        return;
+    int rc = waitid((idtype_t)P_PIDFD, (id_t)c->pidfd, &info, WEXITED | WNOHANG);
+    if (rc == 0 && info.si_pid == 0)
+        return;
+    int status = rc == 0 ? wait_status(&info) : -1;
     child_forget(c);
     c->ended(c->owner, status);
 }

@@ -43,7 +43,8 @@ describe('wrist-driver after kill -9', { skip: needsRuntime() }, () => {
     await driver.kill();
     await driver.say(id, 'exit 0').catch(() => {});
     await driver.start();
-    assert.equal((await driver.request('GET', `/v1/sandboxes/${id}`)).body.state, 'exited');
+    await until('it is told', async () =>
+      (await driver.request('GET', `/v1/sandboxes/${id}`)).body.state === 'exited');
     await driver.remove(id);
     assert.deepEqual(driver.leftovers(), []);
   });

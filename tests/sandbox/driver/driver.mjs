@@ -150,6 +150,8 @@ export class Driver {
         if (/^[0-9a-f]{32}$/.test(name)) left.push(`cgroup ${hierarchy} ${name}`);
     for (const pid of names('/proc').filter((name) => /^\d+$/.test(name))) {
       try {
+        // Orphans of a killed driver are reaped by the machine's init, in its own time.
+        if (/^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))) continue;
         if (fs.readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(`/wrist/${installation}/`))
           left.push(`process ${pid}`);
         const line = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8');
