@@ -163,14 +163,32 @@ struct reading {
     void *owner;
 };
 
+static bool ends_with(const char *name, const char *tail)
+{
+    size_t size = strlen(name), tail_size = strlen(tail);
+    return size >= tail_size && strcmp(name + size - tail_size, tail) == 0;
+}
+
+// A driver ended before its rename: what it was about to say never became true.
+static int half_written_remove(const struct journal *j, const char *name, struct failure *why)
+{
+    char path[FILE_PATH_SIZE];
+    int fault = path_format(path, why, "%s/%s", j->folder, name);
+    if (fault == 0 && unlink(path) != 0 && errno != ENOENT)
+        fault = failure_errno(why, "remove %s", path);
+    return fault;
+}
+
 static int entry_read(void *owner, const char *name, struct failure *why)
 {
     const struct reading *r = owner;
     char path[FILE_PATH_SIZE], id[ID_SIZE];
     struct journal_entry entry;
     struct buffer text;
-    if (strlen(name) != ID_SIZE - 1 + strlen(".json") || strcmp(name + ID_SIZE - 1, ".json") != 0)
-        return 0; // the rest of a broken-off replacement; the next one overwrites it
+    if (ends_with(name, ".json.new"))
+        return half_written_remove(r->journal, name, why);
+    if (strlen(name) != ID_SIZE - 1 + strlen(".json") || !ends_with(name, ".json"))
+        return 0;
     memcpy(id, name, ID_SIZE - 1);
     id[ID_SIZE - 1] = '\0';
     int fault = path_format(path, why, "%s/%s", r->journal->folder, name);
