@@ -5,6 +5,7 @@
 
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/base/table.h"
+#include "gateway/lib/json/text.h"
 #include "gateway/lib/json/token.h"
 #include "gateway/lib/json/utf8.h"
 

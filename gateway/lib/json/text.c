@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands between two quotes, as text.
-#include "gateway/lib/json/token.h"
+#include "gateway/lib/json/text.h"
+
+#include "gateway/lib/json/json.h"
 #include "gateway/lib/json/utf8.h"
 
 enum { REPLACEMENT = 0xfffd };

@@ -36,9 +36,4 @@ static inline bool token_exists(const struct json *j, int node)
     return j != NULL && node >= 0 && (uint32_t)node < j->count;
 }
 
-// One unit of the text between two quotes: decodes what stands at *at and moves behind it.
-// A lone surrogate is given as its own code, U+D800 to U+DFFF.
-uint32_t text_next(const char **at, const char *end);
-bool text_equals(struct span raw, struct span wanted);
-
 #endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Inside of building nodes: what lower.c, plain.c, union.c, object.c and array.c share.
+#ifndef WRIST_SCHEMAS_BUILD_H
+#define WRIST_SCHEMAS_BUILD_H
+
+#include "schemas/flattener.h"
+
+// One node being built from a view.
+struct building {
+    struct flattener *f;
+    struct view *v;
+    struct site s;
+    unsigned types; // those that it is built for
+    unsigned losses_before;
+    struct builder b;
+    bool done[KW_COUNT + 1];
+    bool never;
+    bool nullable; // its type list takes null, or the flag is set
+    // What was lowered before the members are put in their order.
+    struct named_node *properties;
+    uint32_t property_count;
+    struct node **prefix;
+    uint32_t prefix_count;
+    struct node *items;
+    bool has_items;
+    unsigned description_at; // 1 + the place kept for it
+};
+
+void build_object(struct building *g);    // properties and prefix before their places are known
+void build_array(struct building *g);
+bool build_object_member(struct building *g, enum keyword k); // false: not its keyword
+bool build_array_member(struct building *g, enum keyword k);
+bool build_logic_member(struct building *g, enum keyword k);
+void build_value_member(struct building *g, enum keyword k);
+struct node *build_finish(struct building *g);
+
+struct part *parts_flagged(struct flattener *f, const struct part *parts, unsigned flags);
+struct part *part_of_alternatives(struct flattener *f, const struct alternatives *any);
+struct site site_below(struct site s, bool deeper);
+bool demands_anything(const struct flattener *f, const struct part *parts);
+struct node *node_new(struct flattener *f, const struct builder *b);
+// Puts title, description (with the hints) and the like around a node that has none of them.
+struct node *with_notes(struct flattener *f, struct view *v, struct node *n, struct site s);
+struct span description_text(struct flattener *f, const struct view *v);
+struct span number_text(struct flattener *f, uint64_t n);
+bool raw_i64(struct span raw, int64_t *out);
+
+#endif

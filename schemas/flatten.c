@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schemas/flatten.h"
+
+#include <stdlib.h>
+
+#include "gateway/lib/base/memory.h"
+#include "gateway/lib/base/table.h"
+
+#include "schemas/flattener.h"
+#include "schemas/names.h"
+
+enum {
+    RECURSION_DEPTH = 3,
+    EXPANSION_LEAST = 512 * 1024, // bytes of source that references may bring in
+    EXPANSION_FACTOR = 4,         // or this many times the source
+    WORK_MOST = 4 * 1000 * 1000,  // keywords read
+};
+static const size_t arena_limit = (size_t)8 << 30; // the work limits end long before
+
+static struct span unescaped(struct flattener *f, struct span key)
+{
+    struct buffer text;
+    buffer_init(&text, key.size);
+    (void)json_unescape(key, &text);
+    struct span copy = arena_copy(f->arena, buffer_span(&text));
+    buffer_fini(&text);
+    return copy;
+}
+
+// The key that a property gets: at the root, some providers take plain ones only.
+struct span renamed_key(struct flattener *f, struct span key, struct site s)
+{
+    static const struct name_rule rule = {.symbols = "_.-", .longest = 64};
+    if (!s.root || !f->p->property_keys || name_is_plain_key(key))
+        return key;
+    struct span *known = table_get(f->renamed, key);
+    if (known != NULL)
+        return *known;
+    struct flatten_result *r = f->result;
+    known = flattener_alloc(f, sizeof *known);
+    struct span text = unescaped(f, key);
+    for (unsigned salt = 0; span_is_absent(*known) || table_get(f->keys_taken, *known) != NULL;
+         salt++)
+        *known = name_make(text, &rule, salt, f->arena);
+    table_put(f->keys_taken, *known, f);
+    table_put(f->renamed, key, known);
+    flattener_lose(f, LOSS_RENAMED, JSON_NONE, "a property key");
+    if (r->rename_count < FLATTEN_RENAMES_MAX)
+        r->rename[r->rename_count++] = (struct flatten_rename){text, *known};
+    return *known;
+}
+
+static int run(struct flattener *f, struct span source, struct buffer *out, struct failure *why)
+{
+    int rc = document_open(source, f->arena, &f->d, why);
+    if (rc != 0)
+        return rc;
+    f->j = document_json(f->d);
+    size_t expansion = source.size * EXPANSION_FACTOR;
+    f->expansion_left = expansion > EXPANSION_LEAST ? expansion : EXPANSION_LEAST;
+    f->work_left = WORK_MOST;
+    struct node *root = lower_root(f);
+    if (f->refused)
+        return why != NULL ? why->fault : FAULT_UNSUPPORTED;
+    size_t before = buffer_size(out);
+    rc = node_write(root, out);
+    if (rc != 0) {
+        buffer_truncate(out, before);
+        return failure_set(why, FAULT_TOO_LARGE, "the flattened schema is too large");
+    }
+    return 0;
+}
+
+int flatten(struct span source, const struct provider *p, const struct flatten_options *options,
+            struct buffer *out, struct flatten_result **result, struct failure *why)
+{
+    struct failure own;
+    struct flatten_options chosen = options != NULL ? *options : (struct flatten_options){0};
+    if (chosen.recursion_depth == 0)
+        chosen.recursion_depth = RECURSION_DEPTH;
+    struct flatten_result *r = memory_new(sizeof *r);
+    r->arena = arena_new(arena_limit);
+    struct flattener f = {.p = p,
+                          .options = &chosen,
+                          .arena = r->arena,
+                          .definition_of = table_new(),
+                          .names_taken = table_new(),
+                          .keys_taken = table_new(),
+                          .renamed = table_new(),
+                          .result = r,
+                          .why = why != NULL ? why : &own};
+    int rc = run(&f, source, out, f.why);
+    document_close(f.d);
+    table_free(f.definition_of);
+    table_free(f.names_taken);
+    table_free(f.keys_taken);
+    table_free(f.renamed);
+    if (result != NULL)
+        *result = r;
+    else
+        flatten_result_free(r);
+    return rc;
+}
+
+void flatten_result_free(struct flatten_result *r)
+{
+    if (r == NULL)
+        return;
+    arena_free(r->arena);
+    free(r);
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the schemas that apply at a place to the one that the provider gets there.
+#include "gateway/lib/base/memory.h"
+#include "gateway/lib/base/table.h"
+#include "schemas/build.h"
+#include "schemas/value.h"
+
+enum { LEVELS_MAX = 120 };
+
+bool view_has_demands(const struct view *v)
+{
+    for (unsigned k = 0; k < KW_COUNT; k++)
+        if (!span_is_absent(v->bound[k]))
+            return true;
+    return v->typed || v->has_enum || v->properties.count > 0 || v->patterns.count > 0 ||
+           v->required.count > 0 || v->dependent_required.count > 0 ||
+           v->dependent_schemas.count > 0 || v->has_additional || v->names != NULL ||
+           v->has_unevaluated_properties || v->has_items || v->has_unevaluated_items ||
+           v->has_contains || v->prefix_count > 0 || v->nots != NULL || v->condition != NULL ||
+           v->unique || v->text[KW_PATTERN] != JSON_NONE || v->text[KW_FORMAT] != JSON_NONE ||
+           v->residual != NULL;
+}
+
+bool view_is_open(const struct view *v)
+{
+    return !view_has_demands(v) && v->union_count == 0;
+}
+
+static bool has_children(const struct view *v)
+{
+    return v->properties.count > 0 || v->has_additional || v->has_items || v->prefix_count > 0 ||
+           v->union_count > 0 || v->patterns.count > 0 || v->nots != NULL || v->condition != NULL ||
+           v->dependent_schemas.count > 0 || v->has_contains || v->residual != NULL ||
+           v->names != NULL || v->has_unevaluated_properties || v->has_unevaluated_items;
+}
+
+// Leaves the types and the notes, so that nothing is narrowed.
+static void strip_children(struct flattener *f, struct view *v)
+{
+    static const enum keyword kept[] = {KW_TITLE, KW_DESCRIPTION};
+    struct view old = *v;
+    memset(v, 0, sizeof *v);
+    memset(v->text, 0xff, sizeof v->text);
+    v->ordering = JSON_NONE;
+    v->origin = old.origin;
+    v->typed = old.typed;
+    v->null_flag = old.null_flag;
+    v->types = old.types;
+    v->type_count = old.type_count;
+    memcpy(v->type_order, old.type_order, sizeof v->type_order);
+    memcpy(v->order, old.order, sizeof v->order);
+    v->order_count = old.order_count;
+    v->hints = old.hints;
+    v->last_hint = old.last_hint;
+    memcpy(v->entered, old.entered, sizeof v->entered);
+    v->entered_count = old.entered_count;
+    for (size_t i = 0; i < ARRAY_COUNT(kept); i++)
+        v->text[kept[i]] = old.text[kept[i]];
+    flattener_lose(f, LOSS_DEPTH, v->origin, "deeper levels are left away here");
+    if (f->p->strict)
+        flattener_refuse(f, v->origin, "the schema is nested too deeply");
+    hint_add(f, v, SPAN_LITERAL("deeper levels are not shown"));
+}
+
+struct node *lower_view(struct flattener *f, struct view *v, const struct part *parts,
+                        struct site s)
+{
+    unsigned deepest = f->p->depth > 0 ? f->p->depth : LEVELS_MAX;
+    if (v->never)
+        return NULL;
+    // A few levels are kept for what stands for anything.
+    if ((s.depth + 3 > deepest || s.level >= LEVELS_MAX) && has_children(v))
+        strip_children(f, v);
+    if (v->union_count > 0)
+        return build_union(f, v, parts, s);
+    if (view_is_open(v) && f->p->untyped != UNTYPED_KEPT)
+        return build_anything(f, v, s);
+    if (f->p->untyped == UNTYPED_UNION)
+        return build_split(f, v, s);
+    return build_plain(f, v, v->types, s);
+}
+
+static struct node *lower_entered(struct flattener *f, struct view *v, unsigned at,
+                                  const struct part *parts, struct site s)
+{
+    const struct active *outer = f->active;
+    struct active *chain = flattener_alloc(f, (v->entered_count + 1) * sizeof *chain);
+    for (; at < v->entered_count; at++) {
+        chain[at] = (struct active){f->active, v->entered[at]};
+        f->active = &chain[at];
+    }
+    struct node *n = lower_view(f, v, parts, s);
+    f->active = outer;
+    return n;
+}
+
+static struct node *lower_reference(struct flattener *f, struct span ref, struct site s)
+{
+    struct builder b = {.count = 0};
+    builder_raw(&b, KW_REF, ref);
+    struct node *n = node_new(f, &b);
+    if (!s.add_null)
+        return n;
+    struct node **list = flattener_alloc(f, 2 * sizeof *list);
+    list[0] = n;
+    b.count = 0;
+    builder_raw(&b, KW_TYPE, SPAN_LITERAL("\"null\""));
+    list[1] = node_new(f, &b);
+    list[1]->is_null = list[1]->takes_null = true;
+    b.count = 0;
+    builder_list(&b, KW_ANY_OF, list, 2);
+    n = node_new(f, &b);
+    n->takes_null = true;
+    return n;
+}
+
+struct node *lower(struct flattener *f, const struct part *parts, struct site s)
+{
+    struct span ref = SPAN_NONE;
+    bool bare = false, kept = keep_reference(f, parts, s, &ref, &bare);
+    if (kept && bare)
+        return lower_reference(f, ref, s);
+    struct view *v = flattener_alloc(f, sizeof *v);
+    s.level++;
+    gather(f, kept ? parts_flagged(f, parts, PART_NO_REF) : parts, v, false);
+    v->ref = ref;
+    return lower_entered(f, v, 0, parts, s);
+}
+
+struct part *part_new(struct flattener *f, int node, unsigned flags, struct part *next)
+{
+    struct part *p = flattener_alloc(f, sizeof *p);
+    *p = (struct part){.next = next, .node = node, .flags = flags};
+    return p;
+}
+
+// A copy of a list with flags put on each part.
+struct part *parts_flagged(struct flattener *f, const struct part *parts, unsigned flags)
+{
+    struct part *first = NULL, **at = &first;
+    for (; parts != NULL; parts = parts->next) {
+        *at = part_new(f, parts->node, parts->flags | flags, NULL);
+        (*at)->any = parts->any;
+        at = &(*at)->next;
+    }
+    return first;
+}
+
+struct part *part_of_alternatives(struct flattener *f, const struct alternatives *any)
+{
+    struct part *p = part_new(f, JSON_NONE, 0, NULL);
+    p->any = any;
+    return p;
+}

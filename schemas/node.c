@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schemas/node.h"
+
+#include "schemas/value.h"
+
+struct member *builder_add(struct builder *b, enum keyword k, enum member_kind kind)
+{
+    struct member *m = &b->member[b->count < BUILDER_MEMBERS_MAX - 1 ? b->count++ : b->count];
+    *m = (struct member){.keyword = (unsigned char)k, .kind = kind};
+    return m;
+}
+
+void builder_raw(struct builder *b, enum keyword k, struct span raw)
+{
+    builder_add(b, k, MEMBER_RAW)->as.raw = raw;
+}
+
+void builder_node(struct builder *b, enum keyword k, struct node *node)
+{
+    builder_add(b, k, MEMBER_NODE)->as.node = node;
+}
+
+void builder_list(struct builder *b, enum keyword k, struct node **list, size_t count)
+{
+    struct member *m = builder_add(b, k, MEMBER_LIST);
+    m->as.list = list;
+    m->count = (uint32_t)count;
+}
+
+void builder_map(struct builder *b, enum keyword k, struct named_node *map, size_t count)
+{
+    struct member *m = builder_add(b, k, MEMBER_MAP);
+    m->as.map = map;
+    m->count = (uint32_t)count;
+}
+
+struct member *node_member(struct node *n, enum keyword k)
+{
+    for (uint32_t i = 0; i < n->count; i++)
+        if (n->members[i].keyword == k)
+            return &n->members[i];
+    return NULL;
+}
+
+static uint64_t hash_of(const struct node *n)
+{
+    return n != NULL ? n->hash : 1;
+}
+
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * 0x9e3779b97f4a7c15U;
+    return h ^ (h >> 29);
+}
+
+void node_rehash(struct node *n)
+{
+    uint64_t h = n->count;
+    for (uint32_t i = 0; i < n->count; i++) {
+        const struct member *m = &n->members[i];
+        h = mix(h, (uint64_t)m->keyword << 8 | (uint64_t)m->kind);
+        if (m->keyword == KW_UNKNOWN)
+            h = hash_bytes(h, m->key);
+        if (m->kind == MEMBER_RAW)
+            h = hash_bytes(h, m->as.raw);
+        else if (m->kind == MEMBER_NODE)
+            h = mix(h, hash_of(m->as.node));
+        for (uint32_t k = 0; k < m->count; k++) {
+            if (m->kind == MEMBER_MAP)
+                h = hash_bytes(h, m->as.map[k].key);
+            h = mix(h, hash_of(m->kind == MEMBER_MAP ? m->as.map[k].node : m->as.list[k]));
+        }
+    }
+    n->hash = h;
+}
+
+static int write_key(struct buffer *out, struct span key)
+{
+    char *room;
+    int rc = buffer_reserve(out, key.size + 3, &room);
+    if (rc != 0)
+        return rc;
+    room[0] = '"';
+    if (key.size > 0)
+        memcpy(room + 1, key.data, key.size);
+    room[key.size + 1] = '"';
+    room[key.size + 2] = ':';
+    buffer_commit(out, key.size + 3);
+    return 0;
+}
+
+static int write_many(const struct member *m, struct buffer *out)
+{
+    bool map = m->kind == MEMBER_MAP;
+    int rc = buffer_append_char(out, map ? '{' : '[');
+    for (uint32_t i = 0; i < m->count && rc == 0; i++) {
+        if (i > 0)
+            rc = buffer_append_char(out, ',');
+        if (rc == 0 && map)
+            rc = write_key(out, m->as.map[i].key);
+        if (rc == 0)
+            rc = node_write(map ? m->as.map[i].node : m->as.list[i], out);
+    }
+    return rc == 0 ? buffer_append_char(out, map ? '}' : ']') : rc;
+}
+
+static int write_member(const struct member *m, struct buffer *out)
+{
+    struct span key = m->keyword == KW_UNKNOWN
+                          ? m->key
+                          : span_from_string(keyword_name((enum keyword)m->keyword));
+    int rc = write_key(out, key);
+    if (rc != 0)
+        return rc;
+    if (m->kind == MEMBER_RAW)
+        return buffer_append(out, m->as.raw);
+    return m->kind == MEMBER_NODE ? node_write(m->as.node, out) : write_many(m, out);
+}
+
+// NULL is the schema that no value fits.
+int node_write(const struct node *n, struct buffer *out)
+{
+    if (n == NULL)
+        return buffer_append_string(out, "false");
+    int rc = buffer_append_char(out, '{');
+    for (uint32_t i = 0; i < n->count && rc == 0; i++) {
+        if (i > 0)
+            rc = buffer_append_char(out, ',');
+        if (rc == 0)
+            rc = write_member(&n->members[i], out);
+    }
+    return rc == 0 ? buffer_append_char(out, '}') : rc;
+}

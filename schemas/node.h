@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A schema as a provider takes it, before it is written: members in their order, in an arena.
+#ifndef WRIST_SCHEMAS_NODE_H
+#define WRIST_SCHEMAS_NODE_H
+
+#include "gateway/lib/base/buffer.h"
+#include "schemas/keyword.h"
+
+struct node;
+
+struct named_node {
+    struct span key; // JSON text between the quotes
+    struct node *node;
+};
+
+struct member {
+    unsigned char keyword; // enum keyword
+    enum member_kind { MEMBER_RAW, MEMBER_NODE, MEMBER_LIST, MEMBER_MAP } kind : 8;
+    uint32_t count;
+    struct span key; // of an unknown keyword, JSON text between the quotes
+    union {
+        struct span raw; // JSON
+        struct node *node;
+        struct node **list;
+        struct named_node *map;
+    } as;
+};
+
+struct node {
+    struct member *members;
+    uint32_t count;
+    bool is_null, takes_null; // null is the only value; is one
+    uint64_t hash;            // of all that is in it
+};
+
+enum { BUILDER_MEMBERS_MAX = 100 };
+struct builder {
+    struct member member[BUILDER_MEMBERS_MAX];
+    unsigned count;
+};
+
+struct member *builder_add(struct builder *b, enum keyword k, enum member_kind kind);
+void builder_raw(struct builder *b, enum keyword k, struct span raw);
+void builder_node(struct builder *b, enum keyword k, struct node *node);
+void builder_list(struct builder *b, enum keyword k, struct node **list, size_t count);
+void builder_map(struct builder *b, enum keyword k, struct named_node *map, size_t count);
+
+struct member *node_member(struct node *n, enum keyword k); // NULL where there is none
+void node_rehash(struct node *n);                           // after its members were changed
+int node_write(const struct node *n, struct buffer *out);
+
+#endif

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is told to the model in words: hints in descriptions, and the notes around a union.
+#include "gateway/lib/json/writer.h"
+#include "schemas/build.h"
+#include "schemas/gather.h"
+#include "schemas/value.h"
+
+enum { HINTS_MAX = 24, HINT_SIZE_MAX = 300 };
+
+void hint_add(struct flattener *f, struct view *v, struct span text)
+{
+    unsigned count = 0;
+    for (const struct hint *h = v->hints; h != NULL; h = h->next, count++)
+        if (span_equals(h->text, text))
+            return;
+    if (count == HINTS_MAX || text.size == 0)
+        return;
+    struct hint *h = flattener_alloc(f, sizeof *h);
+    h->text = text;
+    if (v->last_hint != NULL)
+        v->last_hint->next = h;
+    else
+        v->hints = h;
+    v->last_hint = h;
+}
+
+// Cut at a character's start.
+static struct span cut(struct span text, size_t most)
+{
+    if (text.size <= most)
+        return text;
+    while (most > 0 && ((unsigned char)text.data[most] & 0xc0) == 0x80)
+        most--;
+    return span_of(text.data, most);
+}
+
+// The value compact, without quotes where it is one plain string.
+static struct span words_of(struct flattener *f, int node)
+{
+    struct span plain;
+    struct buffer text;
+    if (json_string_plain(f->j, node, &plain))
+        return cut(plain, HINT_SIZE_MAX);
+    if (json_string_arena(f->j, node, f->arena, &plain))
+        return cut(plain, HINT_SIZE_MAX);
+    if (node == JSON_NONE)
+        return SPAN_LITERAL("null");
+    buffer_init(&text, HINT_SIZE_MAX);
+    bool whole = value_write(f->j, node, &text) == 0; // up to the limit
+    struct span out = arena_copy(f->arena, buffer_span(&text));
+    buffer_fini(&text);
+    return whole ? out : flattener_printf(f, "%.*s…", SPAN_ARGS(out));
+}
+
+void hint_value(struct flattener *f, struct view *v, const char *name, int node)
+{
+    struct span words = words_of(f, node);
+    hint_add(f, v, flattener_printf(f, "%s: %.*s", name, SPAN_ARGS(words)));
+}
+
+void hint_parts(struct flattener *f, struct view *v, const char *name, const struct part *parts)
+{
+    for (; parts != NULL; parts = parts->next) {
+        if (parts->any != NULL) {
+            hint_parts(f, v, name, parts->any->branch[0]);
+            continue;
+        }
+        int type = json_get(f->j, parts->node, "type");
+        bool only_type = type != JSON_NONE && json_next(f->j, json_first(f->j, parts->node)) == JSON_NONE;
+        hint_value(f, v, name, only_type ? type : parts->node);
+    }
+}
+
+static bool contains(struct span text, struct span part)
+{
+    return part.size == 0 ||
+           (text.size >= part.size && memmem(text.data, text.size, part.data, part.size) != NULL);
+}
+
+static struct span as_json(struct flattener *f, struct span text)
+{
+    struct buffer out;
+    struct json_writer w;
+    buffer_init(&out, text.size * 6 + 16);
+    json_writer_init(&w, &out);
+    json_write_string(&w, text);
+    struct span copy = arena_copy(f->arena, buffer_span(&out));
+    buffer_fini(&out);
+    return span_is_absent(copy) ? SPAN_LITERAL("\"\"") : copy;
+}
+
+// The description with what is to be told behind it: "text (hint; hint)". A hint that stands there
+// already is not said again, so that flattening twice changes nothing.
+struct span description_text(struct flattener *f, const struct view *v)
+{
+    int node = v->text[KW_DESCRIPTION];
+    struct span said = SPAN_LITERAL("");
+    struct span raw = node != JSON_NONE ? json_raw(f->j, node) : SPAN_NONE;
+    bool escapes = raw.size > 0 && memmem(raw.data, raw.size, "\\u", 2) != NULL;
+    if (v->hints == NULL && !escapes)
+        return raw;
+    if (node != JSON_NONE)
+        (void)json_string_arena(f->j, node, f->arena, &said);
+    struct buffer text;
+    buffer_init(&text, said.size + (HINTS_MAX + 1) * 4200);
+    buffer_append(&text, said);
+    bool open = false;
+    for (const struct hint *h = v->hints; h != NULL; h = h->next) {
+        if (contains(said, h->text))
+            continue;
+        if (!open && said.size > 0)
+            buffer_append_string(&text, " (");
+        else if (open)
+            buffer_append_string(&text, "; ");
+        open = true;
+        buffer_append(&text, h->text);
+    }
+    if (open && said.size > 0)
+        buffer_append_char(&text, ')');
+    struct span out = buffer_size(&text) > 0 || node != JSON_NONE ? as_json(f, buffer_span(&text))
+                                                                  : SPAN_NONE;
+    buffer_fini(&text);
+    return out;
+}
+
+static bool is_union(struct node *n)
+{
+    return node_member(n, KW_ANY_OF) != NULL || node_member(n, KW_ONE_OF) != NULL;
+}
+
+static void drop_member(struct builder *b, enum keyword k)
+{
+    for (unsigned i = 0; i < b->count; i++)
+        if (b->member[i].keyword == k) {
+            memmove(&b->member[i], &b->member[i + 1], (b->count - i - 1) * sizeof b->member[0]);
+            b->count--;
+            return;
+        }
+}
+
+// The notes of a view as members, in its order: those in front of what is no note, then the rest.
+static void list_notes(struct building *g, struct builder *front, struct builder *back)
+{
+    bool behind = false;
+    for (unsigned i = 0; i < g->v->order_count; i++) {
+        enum keyword k = (enum keyword)g->v->order[i];
+        if (!gather_is_note(k)) {
+            behind = behind || (k != KW_COMMENT && k != KW_ID);
+            continue;
+        }
+        if (k == KW_DESCRIPTION || g->done[k])
+            continue;
+        g->done[k] = true;
+        g->b.count = 0;
+        build_value_member(g, k);
+        struct builder *to = behind ? back : front;
+        if (g->b.count > 0)
+            to->member[to->count++] = g->b.member[0];
+    }
+}
+
+// The description goes where the source has it, else behind everything.
+static void place_description(struct building *g, struct builder *front, struct builder *back)
+{
+    struct span text = description_text(g->f, g->v);
+    if (span_is_absent(text))
+        return;
+    struct builder *to = back;
+    unsigned at = 0;
+    bool behind = false, found = false;
+    for (unsigned i = 0; i < g->v->order_count && !found; i++) {
+        enum keyword k = (enum keyword)g->v->order[i];
+        found = k == KW_DESCRIPTION;
+        if (!gather_is_note(k) && !behind) {
+            behind = true;
+            at = 0;
+        } else if (!found && gather_is_note(k) && g->f->p->keeps[k] && g->v->text[k] != JSON_NONE) {
+            at++;
+        }
+    }
+    to = found && !behind ? front : back;
+    if (!found || at > to->count)
+        at = to->count;
+    memmove(&to->member[at + 1], &to->member[at], (to->count - at) * sizeof to->member[0]);
+    to->count++;
+    to->member[at] = (struct member){.keyword = KW_DESCRIPTION, .kind = MEMBER_RAW};
+    to->member[at].as.raw = text;
+}
+
+// Where nothing may stand beside anyOf, the notes go to its first branch.
+static struct node *notes_on_branch(struct flattener *f, struct view *v, struct node *n,
+                                    struct site s)
+{
+    struct member *m = node_member(n, KW_ANY_OF);
+    struct member *inner = node_member(m->as.list[0], KW_DESCRIPTION);
+    int value = v->text[KW_DEFAULT];
+    if (value != JSON_NONE && json_type(f->j, value) != JSON_NULL)
+        hint_value(f, v, "default", value);
+    v->text[KW_DEFAULT] = v->text[KW_TITLE] = v->text[KW_EXAMPLE] = JSON_NONE;
+    if (inner != NULL && v->text[KW_DESCRIPTION] == JSON_NONE && v->hints == NULL)
+        return n;
+    if (inner != NULL) {
+        struct json *j;
+        struct span text;
+        if (json_parse(inner->as.raw, NULL, &j, NULL) == 0) {
+            if (json_string_arena(j, JSON_ROOT, f->arena, &text))
+                hint_add(f, v, text);
+            json_free(j);
+        }
+    }
+    m->as.list[0] = with_notes(f, v, m->as.list[0], s);
+    node_rehash(n);
+    return n;
+}
+
+static void tell_default(struct flattener *f, struct view *v)
+{
+    int value = v->text[KW_DEFAULT];
+    if (value != JSON_NONE && json_type(f->j, value) != JSON_NULL)
+        hint_value(f, v, "default", value);
+    v->text[KW_DEFAULT] = JSON_NONE;
+}
+
+struct node *with_notes(struct flattener *f, struct view *v, struct node *n, struct site s)
+{
+    if (f->p->union_bare && is_union(n))
+        return notes_on_branch(f, v, n, s);
+    if (f->p->union_described && is_union(n))
+        tell_default(f, v);
+    struct building *g = flattener_alloc(f, sizeof *g);
+    *g = (struct building){.f = f, .v = v, .s = s, .types = v->types};
+    struct builder *out = flattener_alloc(f, 3 * sizeof *out), *middle = &out[1], *back = &out[2];
+    list_notes(g, out, back);
+    place_description(g, out, back);
+    middle->count = n->count;
+    memcpy(middle->member, n->members, n->count * sizeof *n->members);
+    for (unsigned i = 0; i < out->count; i++)
+        drop_member(middle, (enum keyword)out->member[i].keyword);
+    for (unsigned i = 0; i < back->count; i++)
+        drop_member(middle, (enum keyword)back->member[i].keyword);
+    memcpy(&out->member[out->count], middle->member, middle->count * sizeof out->member[0]);
+    out->count += middle->count;
+    memcpy(&out->member[out->count], back->member, back->count * sizeof out->member[0]);
+    out->count += back->count;
+    struct node *with = node_new(f, out);
+    with->takes_null = n->takes_null;
+    with->is_null = n->is_null;
+    return with;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeepSeek strict (its beta address): closed, all required, five formats.
+#include "schemas/providers/sets.h"
+
+static const char *const formats[] = {"email", "hostname", "ipv4", "ipv6", "uuid", NULL};
+
+const struct provider provider_deepseek_strict = {
+    .name = "deepseek-strict",
+    .keeps = {SET_BASIC, SET_REFS, SET_RANGE, SET_EXCLUSIVE, [KW_CONST] = 1, [KW_DEFAULT] = 1,
+              [KW_ADDITIONAL_PROPERTIES] = 1, [KW_TITLE] = 1, [KW_FORMAT] = 1, [KW_PATTERN] = 1},
+    .rejects = {SET_LENGTH, SET_ITEM_COUNT, SET_PROPERTY_COUNT, SET_CONDITIONS, [KW_ONE_OF] = 1,
+                [KW_ALL_OF] = 1, [KW_UNIQUE_ITEMS] = 1, [KW_PREFIX_ITEMS] = 1, [KW_NULLABLE] = 1},
+    .refs = REFS_BARE,
+    .untyped = UNTYPED_REFUSED,
+    .type_lists = true,
+    .union_alone = true,
+    .strict = true,
+    .all_required = true,
+    .known_required = true,
+    .array_needs_items = true,
+    .formats = formats,
+    .names = NAMES_PLAIN,
+    .tools_most = 128,
+};

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gemini's `parameters`: the OpenAPI subset of its Schema message; any other key is an error.
+#include "schemas/providers/sets.h"
+
+static const char *const formats[] = {"date-time", "enum", NULL};
+
+const struct provider provider_gemini = {
+    .name = "gemini",
+    .keeps = {SET_BASIC, SET_RANGE, SET_LENGTH, SET_ITEM_COUNT, SET_PROPERTY_COUNT,
+              [KW_NULLABLE] = 1, [KW_TITLE] = 1, [KW_FORMAT] = 1, [KW_PATTERN] = 1,
+              [KW_DEFAULT] = 1, [KW_EXAMPLE] = 1, [KW_PROPERTY_ORDERING] = 1},
+    .refs = REFS_INLINE,
+    .recursion = RECURSION_UNROLL,
+    .null_style = NULL_FLAG,
+    .enum_style = ENUM_STRINGS,
+    .untyped = UNTYPED_UNION,
+    .union_alone = true,
+    .known_required = true,
+    .array_needs_items = true,
+    .filled_objects = true,
+    .formats = formats,
+    .number_formats = true,
+    .int64_bounds = true,
+    .names = {.letter_first = true, .symbols = "_.:-", .longest = 64},
+    .tools_most = 128,
+};

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// References that stay: each definition once, under a plain name in $defs of the root.
+#include "gateway/lib/base/memory.h"
+#include "gateway/lib/base/table.h"
+#include "schemas/build.h"
+#include "schemas/gather.h"
+
+enum { NAME_MAX = 64, ALIAS_MAX = 32 };
+
+static const enum keyword reference_keywords[] = {KW_REF, KW_DYNAMIC_REF, KW_RECURSIVE_REF};
+
+static bool counts_beside(const struct flattener *f, enum keyword k, bool only_notes)
+{
+    switch (k) {
+    case KW_REF:
+    case KW_DYNAMIC_REF:
+    case KW_RECURSIVE_REF:
+    case KW_SCHEMA:
+    case KW_ID:
+    case KW_OLD_ID:
+    case KW_ANCHOR:
+    case KW_DYNAMIC_ANCHOR:
+    case KW_RECURSIVE_ANCHOR:
+    case KW_COMMENT:
+    case KW_DEFS:
+    case KW_DEFINITIONS:
+    case KW_DISCRIMINATOR:
+        return false;
+    case KW_UNKNOWN:
+        return f->p->keeps[KW_ALL_OF];
+    default:
+        if (gather_is_note(k))
+            return f->p->keeps[k] || (k != KW_TITLE);
+        return !only_notes;
+    }
+}
+
+// The one reference in a schema; JSON_NONE where there is none, or more than one.
+static int find_reference(const struct flattener *f, int node, enum keyword *k, bool *bare)
+{
+    int found = JSON_NONE;
+    unsigned count = 0;
+    if (json_type(f->j, node) != JSON_OBJECT)
+        return JSON_NONE;
+    for (size_t i = 0; i < ARRAY_COUNT(reference_keywords); i++) {
+        int value = json_get(f->j, node, keyword_name(reference_keywords[i]));
+        if (value == JSON_NONE)
+            continue;
+        found = value;
+        *k = reference_keywords[i];
+        count++;
+    }
+    if (count != 1)
+        return JSON_NONE;
+    bool only_notes = document_dialect(f->d, node) <= DIALECT_7 && *k == KW_REF;
+    *bare = true;
+    JSON_EACH (value, f->j, node)
+        if (counts_beside(f, keyword_find(json_key_raw(f->j, value)), only_notes))
+            *bare = false;
+    return found;
+}
+
+// Through references that are nothing but references. JSON_NONE where they go in a circle.
+static int final_target(struct flattener *f, int target)
+{
+    for (int hops = 0; hops < ALIAS_MAX; hops++) {
+        enum keyword k;
+        bool bare;
+        int value = find_reference(f, target, &k, &bare), next;
+        if (value == JSON_NONE || !bare)
+            return target;
+        if (document_resolve(f->d, target, k, value, &next) != RESOLVED)
+            return target;
+        target = next;
+    }
+    return JSON_NONE;
+}
+
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_' || c == '.' || c == '-';
+}
+
+static struct span name_for(struct flattener *f, int target)
+{
+    struct span key = target == JSON_ROOT ? SPAN_LITERAL("root") : json_key_raw(f->j, target);
+    char name[NAME_MAX + 16];
+    size_t size = 0;
+    for (size_t i = 0; i < key.size && size < NAME_MAX; i++)
+        name[size++] = is_plain(key.data[i]) ? key.data[i] : '_';
+    if (size == 0)
+        memcpy(name, "schema", size = 6);
+    struct span plain = arena_copy(f->arena, span_of(name, size));
+    struct span unique = plain;
+    for (size_t n = f->definition_count + 1; table_get(f->names_taken, unique) != NULL; n++)
+        unique = flattener_printf(f, "%.*s_%zu", SPAN_ARGS(span_slice(plain, 0, 50)), n);
+    table_put(f->names_taken, unique, f);
+    return unique;
+}
+
+static struct span definition_name(struct flattener *f, int target)
+{
+    struct span key = span_of(&target, sizeof target);
+    uintptr_t at = (uintptr_t)table_get(f->definition_of, key);
+    if (at != 0)
+        return f->definition[at - 1].name;
+    if (f->definition_count == f->definition_capacity) {
+        size_t capacity = f->definition_capacity > 0 ? f->definition_capacity * 2 : 16;
+        struct definition *more = flattener_alloc(f, capacity * sizeof *more);
+        if (f->definition_count > 0)
+            memcpy(more, f->definition, f->definition_count * sizeof *more);
+        f->definition = more;
+        f->definition_capacity = capacity;
+    }
+    struct span name = name_for(f, target);
+    f->definition[f->definition_count++] = (struct definition){target, name, NULL};
+    table_put(f->definition_of, key, (void *)(uintptr_t)f->definition_count);
+    return name;
+}
+
+bool keep_reference(struct flattener *f, const struct part *parts, struct site s,
+                    struct span *ref, bool *bare)
+{
+    enum keyword k;
+    if (parts == NULL || parts->next != NULL || parts->any != NULL || parts->flags != 0 ||
+        f->p->refs == REFS_INLINE || s.root || s.below_map)
+        return false;
+    int target, value = find_reference(f, parts->node, &k, bare);
+    if (value == JSON_NONE || (!*bare && f->p->refs != REFS_SIBLINGS) ||
+        document_resolve(f->d, parts->node, k, value, &target) != RESOLVED)
+        return false;
+    target = final_target(f, target);
+    if (json_type(f->j, target) != JSON_OBJECT || json_first(f->j, target) == JSON_NONE)
+        return false;
+    if (f->p->recursion != RECURSION_KEEP && document_is_cyclic(f->d, target))
+        return false;
+    if (f->options->refuse_recursion && document_is_cyclic(f->d, target)) {
+        flattener_refuse(f, target, "the schema refers back to itself");
+        return false;
+    }
+    *ref = flattener_printf(f, "\"#/$defs/%.*s\"", SPAN_ARGS(definition_name(f, target)));
+    return true;
+}
+
+// A definition that no value fits must still be there for those who refer to it.
+static struct node *never_definition(struct flattener *f)
+{
+    struct builder b = {.count = 0}, empty = {.count = 0};
+    if (f->p->keeps[KW_NOT]) {
+        builder_node(&b, KW_NOT, node_new(f, &empty));
+        return node_new(f, &b);
+    }
+    if (f->p->strict)
+        flattener_refuse(f, JSON_ROOT, "a definition that no value fits");
+    flattener_lose(f, LOSS_NEVER, JSON_ROOT, "a definition that no value fits");
+    return lower(f, NULL, (struct site){.depth = 1});
+}
+
+// More may be found while these are lowered.
+void lower_definitions(struct flattener *f)
+{
+    for (size_t i = 0; i < f->definition_count; i++) {
+        struct part *part = part_new(f, f->definition[i].target, 0, NULL);
+        struct node *n = lower(f, part, (struct site){.depth = 1});
+        f->definition[i].node = n != NULL ? n : never_definition(f);
+    }
+}
