@@ -17,6 +17,13 @@ static const struct command commands[] = {
     {"token revoke", token_revoke_command, "--file F (SHA256 | --subject S) [--tenant T]",
      "Removes the tokens that match: a SHA-256 or at least 8 digits of its start, a subject, a\n"
      "tenant. The file's comments stay. Send the gateway SIGHUP then.\n"},
+    {"schema flatten", schema_flatten_command,
+     "--provider P [--kind schema|outputSchema|names|result] [--depth N] (FILE | -)",
+     "Rewrites a tool's JSON Schema so that the provider takes it; what was lost is told on\n"
+     "stderr. Exit status 3: a strict mode cannot say it, use the mode without strict.\n"},
+    {"schema check", schema_check_command,
+     "--provider P [--kind schema|outputSchema|names|result] (FILE | -)",
+     "Says, place by place, why the provider would refuse the schema. Exit status 1: it would.\n"},
 };
 
 static void print_usage(FILE *to)

@@ -15,7 +15,7 @@ struct building {
     unsigned losses_before;
     struct builder b;
     bool done[KW_COUNT + 1];
-    bool never;
+    bool never, has_enum;
     bool nullable; // its type list takes null, or the flag is set
     // What was lowered before the members are put in their order.
     struct named_node *properties;
@@ -27,8 +27,9 @@ struct building {
     unsigned description_at; // 1 + the place kept for it
 };
 
-void build_object(struct building *g);    // properties and prefix before their places are known
+void build_object(struct building *g); // properties and prefix before their places are known
 void build_array(struct building *g);
+void build_conditional_properties(struct building *g);
 bool build_object_member(struct building *g, enum keyword k); // false: not its keyword
 bool build_array_member(struct building *g, enum keyword k);
 bool build_logic_member(struct building *g, enum keyword k);
@@ -39,7 +40,7 @@ struct part *parts_flagged(struct flattener *f, const struct part *parts, unsign
 struct part *part_of_alternatives(struct flattener *f, const struct alternatives *any);
 struct site site_below(struct site s, bool deeper);
 bool demands_anything(const struct flattener *f, const struct part *parts);
-struct node *node_new(struct flattener *f, const struct builder *b);
+struct node *schema_node_new(struct flattener *f, const struct builder *b);
 // Puts title, description (with the hints) and the like around a node that has none of them.
 struct node *with_notes(struct flattener *f, struct view *v, struct node *n, struct site s);
 struct span description_text(struct flattener *f, const struct view *v);

@@ -47,8 +47,7 @@ static uint32_t enter(struct cycles *c, int node)
     document_each_child(j, node, add_edge, c);
     for (size_t i = 0; i < ARRAY_COUNT(refs); i++) {
         int value = json_get(j, node, keyword_name(refs[i])), target;
-        if (value != JSON_NONE &&
-            document_resolve(c->d, node, refs[i], value, &target) == RESOLVED)
+        if (value != JSON_NONE && document_resolve(c->d, node, refs[i], value, &target) == RESOLVED)
             add_edge(c, target, refs[i]);
     }
     v.edge_count = (uint32_t)c->edge_count - v.first_edge;
@@ -112,7 +111,8 @@ struct cycles *cycles_find(struct document *d)
 {
     struct cycles *c = memory_new(sizeof *c);
     struct span source = json_source(document_json(d));
-    c->node_count = source.size + 1 < schemas_limits.tokens ? source.size + 1 : schemas_limits.tokens;
+    c->node_count =
+        source.size + 1 < schemas_limits.tokens ? source.size + 1 : schemas_limits.tokens;
     c->of_node = memory_new_array(c->node_count, sizeof *c->of_node);
     c->d = d;
     struct search s = {.path = memory_new_array(c->node_count, sizeof(uint32_t)),

@@ -28,7 +28,8 @@ static int only_value(const struct json *j, int node)
 static bool requires(const struct json *j, int node, struct span key)
 {
     int required = json_get(j, node, "required");
-    JSON_EACH (one, j, required) {
+    JSON_EACH(one, j, required)
+    {
         struct span raw = json_raw(j, one);
         if (json_type(j, one) == JSON_STRING && span_equals(span_slice(raw, 1, raw.size - 1), key))
             return true;
@@ -41,7 +42,8 @@ static void read_tags(const struct json *j, int node, struct branch *b)
     int properties = json_get(j, node, "properties");
     if (json_type(j, properties) != JSON_OBJECT || json_count(j, properties) > 100)
         return;
-    JSON_EACH (property, j, properties) {
+    JSON_EACH(property, j, properties)
+    {
         int value = json_type(j, property) == JSON_OBJECT ? only_value(j, property) : JSON_NONE;
         if (value == JSON_NONE || b->tag_count == TAGS_MAX ||
             !requires(j, node, json_key_raw(j, property)))

@@ -68,7 +68,7 @@ static enum dialect dialect_from(const struct json *j, int node, enum dialect ot
     static const struct {
         const char *text;
         enum dialect dialect;
-    } rows[] = {{"draft-03", DIALECT_4}, {"draft-04", DIALECT_4}, {"draft-06", DIALECT_6},
+    } rows[] = {{"draft-03", DIALECT_4}, {"draft-04", DIALECT_4},   {"draft-06", DIALECT_6},
                 {"draft-07", DIALECT_7}, {"2019-09", DIALECT_2019}, {"2020-12", DIALECT_2020}};
     struct span uri;
     if (!json_string_plain(j, json_get(j, node, "$schema"), &uri))
@@ -222,8 +222,8 @@ void document_close(struct document *d)
 static void each_in(const struct json *j, int list, document_visit *visit, void *arg,
                     enum keyword k)
 {
-    JSON_EACH (child, j, list)
-        visit(arg, child, k);
+    JSON_EACH(child, j, list)
+    visit(arg, child, k);
 }
 
 static void visit_member(const struct json *j, int value, enum keyword k, document_visit *visit,
@@ -257,8 +257,8 @@ void document_each_child(const struct json *j, int node, document_visit *visit, 
 {
     if (json_type(j, node) != JSON_OBJECT)
         return;
-    JSON_EACH (value, j, node)
-        visit_member(j, value, keyword_find(json_key_raw(j, value)), visit, arg);
+    JSON_EACH(value, j, node)
+    visit_member(j, value, keyword_find(json_key_raw(j, value)), visit, arg);
 }
 
 // One token of a pointer, `~1` and `~0` undone. False where an escape is broken.

@@ -6,6 +6,7 @@
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/base/table.h"
 
+#include "schemas/check.h"
 #include "schemas/flattener.h"
 #include "schemas/names.h"
 
@@ -50,6 +51,25 @@ struct span renamed_key(struct flattener *f, struct span key, struct site s)
     return *known;
 }
 
+// Limits count over the whole schema, so they are looked at last.
+static int check_limits(struct flattener *f, struct span written, struct failure *why)
+{
+    struct findings *found;
+    if (!f->p->strict && f->p->properties_most == 0)
+        return 0;
+    int rc = check_schema(written, f->p, &found, why);
+    if (rc == 0 && found->refused > 0) {
+        struct finding first = found->list[0];
+        for (unsigned i = 0; i < found->count && !first.refused; i++)
+            first = found->list[i];
+        rc =
+            failure_set(why, FAULT_UNSUPPORTED, "%s cannot say this: at \"%.*s\": %.*s", f->p->name,
+                        SPAN_ARGS(span_slice(first.pointer, 0, 200)), SPAN_ARGS(first.rule));
+    }
+    findings_free(found);
+    return rc;
+}
+
 static int run(struct flattener *f, struct span source, struct buffer *out, struct failure *why)
 {
     int rc = document_open(source, f->arena, &f->d, why);
@@ -63,12 +83,16 @@ static int run(struct flattener *f, struct span source, struct buffer *out, stru
     if (f->refused)
         return why != NULL ? why->fault : FAULT_UNSUPPORTED;
     size_t before = buffer_size(out);
-    rc = node_write(root, out);
+    rc = schema_node_write(root, out);
     if (rc != 0) {
         buffer_truncate(out, before);
         return failure_set(why, FAULT_TOO_LARGE, "the flattened schema is too large");
     }
-    return 0;
+    struct span all = buffer_span(out);
+    rc = check_limits(f, span_slice(all, before, all.size), why);
+    if (rc != 0)
+        buffer_truncate(out, before);
+    return rc;
 }
 
 int flatten(struct span source, const struct provider *p, const struct flatten_options *options,

@@ -23,7 +23,7 @@ struct flatten_note {
     struct span text;
 };
 
-struct flatten_rename { // of a property at the root
+struct flatten_rename {   // of a property at the root
     struct span from, to; // UTF-8
 };
 

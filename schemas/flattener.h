@@ -28,11 +28,11 @@ struct flattener {
     const struct active *active;
     struct definition *definition; // in arena
     size_t definition_count, definition_capacity;
-    struct table *definition_of; // owned: target to index + 1
-    struct table *names_taken;   // owned: of definitions
+    struct table *definition_of;        // owned: target to index + 1
+    struct table *names_taken;          // owned: of definitions
     struct table *keys_taken, *renamed; // owned: keys at the root, and those that changed
-    size_t expansion_left;       // bytes of source that references may still bring in
-    size_t work_left;            // keywords that may still be read
+    size_t expansion_left;              // bytes of source that references may still bring in
+    size_t work_left;                   // keywords that may still be read
     struct flatten_result *result;
     unsigned loss_total;
     bool refused;
@@ -42,12 +42,12 @@ struct flattener {
 // Where a schema stands.
 struct site {
     unsigned depth;
-    bool root;       // the root itself, or applied to the same object: keys may be renamed
-    bool exact;      // in a place where widening would narrow: any loss undoes it
-    bool add_null;   // a strict optional: null must be accepted
+    bool root;     // the root itself, or applied to the same object: keys may be renamed
+    bool exact;    // in a place where widening would narrow: any loss undoes it
+    bool add_null; // a strict optional: null must be accepted
     bool below_map;
-    bool branch;     // of a union: what cannot be met leaves it
-    unsigned level;  // of recursion here
+    bool branch;    // of a union: what cannot be met leaves it
+    unsigned level; // of recursion here
 };
 
 void *flattener_alloc(struct flattener *f, size_t size);
@@ -75,13 +75,13 @@ struct node *build_anything(struct flattener *f, struct view *v, struct site s);
 struct node *build_union(struct flattener *f, struct view *v, const struct part *parts,
                          struct site s);
 struct node *build_split(struct flattener *f, struct view *v, struct site s);
-bool view_is_open(const struct view *v);      // it demands nothing
-bool view_has_demands(const struct view *v);  // besides unions and notes
+bool view_is_open(const struct view *v);     // it demands nothing
+bool view_has_demands(const struct view *v); // besides unions and notes
 
 // True where the reference that stands here is kept: *ref is its JSON, and *bare tells that nothing
 // that counts stands beside it.
-bool keep_reference(struct flattener *f, const struct part *parts, struct site s,
-                    struct span *ref, bool *bare);
+bool keep_reference(struct flattener *f, const struct part *parts, struct site s, struct span *ref,
+                    bool *bare);
 void lower_definitions(struct flattener *f);
 struct span renamed_key(struct flattener *f, struct span key, struct site s);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merges all schemas that apply at one place into a view. The rule for each keyword is exact: the
-// view accepts what all of them accept. What cannot be merged exactly is set aside (`residual`) where
-// the provider takes allOf, else told in a hint.
+// view accepts what all of them accept. What cannot be merged exactly is set aside (`residual`)
+// where the provider takes allOf, else told in a hint.
+#include "schemas/gather.h"
 #include "gateway/lib/base/memory.h"
 #include "schemas/flattener.h"
-#include "schemas/gather.h"
 #include "schemas/value.h"
 
 enum { EXPANSION_UNIT = 64 };
@@ -124,7 +124,8 @@ static bool is_awkward(struct gathering *g, int node)
     if (v->parts_seen == 0)
         return false;
     bool patterns = false, additional = false, awkward = false;
-    JSON_EACH (value, j, node) {
+    JSON_EACH(value, j, node)
+    {
         switch (keyword_find(json_key_raw(j, value))) {
         case KW_UNEVALUATED_ITEMS:
         case KW_UNEVALUATED_PROPERTIES:
@@ -174,7 +175,8 @@ static enum keyword keyword_of(struct flattener *f, int value)
 static bool find_last(struct flattener *f, int node, int last[KW_COUNT])
 {
     bool demands = false;
-    JSON_EACH (value, f->j, node) {
+    JSON_EACH(value, f->j, node)
+    {
         enum keyword k = keyword_of(f, value);
         if (k == KW_UNKNOWN)
             continue;
@@ -200,7 +202,8 @@ static void gather_object(struct gathering *g)
     int last[KW_COUNT]; // of duplicate keys the last one counts
     g->v->parts_seen += find_last(f, node, last);
     gather_begin(g, node);
-    JSON_EACH (value, f->j, node) {
+    JSON_EACH(value, f->j, node)
+    {
         enum keyword k = keyword_of(f, value);
         if (f->work_left > 0)
             f->work_left--;

@@ -17,7 +17,8 @@ struct gathering {
     int visited[GATHER_PARTS_MAX];
     unsigned visited_count;
     // Of the part being read.
-    int additional, prefix, items, rest_items, if_, then, else_, exclusive_minimum, exclusive_maximum;
+    int additional, prefix, items, rest_items, if_, then, else_, exclusive_minimum,
+        exclusive_maximum;
     bool has_patterns;
     struct span bound[KW_COUNT];
 };

@@ -77,10 +77,11 @@ static const struct {
     const char *text;
     unsigned bit;
 } other_spellings[] = {
-    {"str", TYPE_STRING},   {"text", TYPE_STRING},    {"int", TYPE_INTEGER}, {"int32", TYPE_INTEGER},
-    {"int64", TYPE_INTEGER}, {"long", TYPE_INTEGER},  {"float", TYPE_NUMBER}, {"double", TYPE_NUMBER},
-    {"decimal", TYPE_NUMBER}, {"bool", TYPE_BOOLEAN}, {"list", TYPE_ARRAY},  {"tuple", TYPE_ARRAY},
-    {"dict", TYPE_OBJECT},  {"map", TYPE_OBJECT},     {"none", TYPE_NULL},
+    {"str", TYPE_STRING},    {"text", TYPE_STRING},   {"int", TYPE_INTEGER},
+    {"int32", TYPE_INTEGER}, {"int64", TYPE_INTEGER}, {"long", TYPE_INTEGER},
+    {"float", TYPE_NUMBER},  {"double", TYPE_NUMBER}, {"decimal", TYPE_NUMBER},
+    {"bool", TYPE_BOOLEAN},  {"list", TYPE_ARRAY},    {"tuple", TYPE_ARRAY},
+    {"dict", TYPE_OBJECT},   {"map", TYPE_OBJECT},    {"none", TYPE_NULL},
 };
 
 unsigned type_find(struct span text, bool lenient)

@@ -93,7 +93,7 @@ enum keyword {
 #define X(name, text, shape) KW_##name,
     KEYWORD_TABLE(X)
 #undef X
-    KW_UNKNOWN,
+        KW_UNKNOWN,
     KW_COUNT = KW_UNKNOWN,
 };
 
@@ -103,19 +103,21 @@ enum keyword_shape keyword_shape(enum keyword k);
 
 // A JSON type as a bit, so that a set of them is an unsigned.
 #define TYPE_TABLE(X)                                                                              \
-    X(NULL, "null") X(BOOLEAN, "boolean") X(INTEGER, "integer") X(NUMBER, "number")                \
-        X(STRING, "string") X(ARRAY, "array") X(OBJECT, "object")
+    X(NULL, "null")                                                                                \
+    X(BOOLEAN, "boolean")                                                                          \
+    X(INTEGER, "integer") X(NUMBER, "number") X(STRING, "string") X(ARRAY, "array")                \
+        X(OBJECT, "object")
 enum type_index {
 #define X(name, text) TYPE_INDEX_##name,
     TYPE_TABLE(X)
 #undef X
-    TYPE_COUNT
+        TYPE_COUNT
 };
 enum type_bit {
 #define X(name, text) TYPE_##name = 1 << TYPE_INDEX_##name,
     TYPE_TABLE(X)
 #undef X
-    TYPE_ANY = (1 << TYPE_COUNT) - 1,
+        TYPE_ANY = (1 << TYPE_COUNT) - 1,
 };
 
 const char *type_name(enum type_index type);

@@ -52,7 +52,7 @@ static void put_not(struct building *g)
     struct node **copy = flattener_alloc(f, count * sizeof *copy);
     memcpy(copy, list, count * sizeof *copy);
     builder_list(&b, KW_ANY_OF, copy, count);
-    builder_node(&g->b, KW_NOT, node_new(f, &b));
+    builder_node(&g->b, KW_NOT, schema_node_new(f, &b));
 }
 
 static void tell_condition(struct building *g, const struct condition *c)

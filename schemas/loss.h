@@ -29,7 +29,7 @@ enum loss {
 #define X(name, narrows, text) LOSS_##name,
     LOSS_TABLE(X)
 #undef X
-    LOSS_COUNT
+        LOSS_COUNT
 };
 
 const char *loss_name(enum loss row); // "RECURSION"

@@ -98,18 +98,18 @@ static struct node *lower_reference(struct flattener *f, struct span ref, struct
 {
     struct builder b = {.count = 0};
     builder_raw(&b, KW_REF, ref);
-    struct node *n = node_new(f, &b);
+    struct node *n = schema_node_new(f, &b);
     if (!s.add_null)
         return n;
     struct node **list = flattener_alloc(f, 2 * sizeof *list);
     list[0] = n;
     b.count = 0;
     builder_raw(&b, KW_TYPE, SPAN_LITERAL("\"null\""));
-    list[1] = node_new(f, &b);
+    list[1] = schema_node_new(f, &b);
     list[1]->is_null = list[1]->takes_null = true;
     b.count = 0;
     builder_list(&b, KW_ANY_OF, list, 2);
-    n = node_new(f, &b);
+    n = schema_node_new(f, &b);
     n->takes_null = true;
     return n;
 }

@@ -85,8 +85,8 @@ static void gather_type(struct gathering *g, int value)
 {
     struct view *v = g->v, new = {.types = 0};
     if (json_type(g->f->j, value) == JSON_ARRAY) {
-        JSON_EACH (one, g->f->j, value)
-            add_type(&new, read_type(g->f, one));
+        JSON_EACH(one, g->f->j, value)
+        add_type(&new, read_type(g->f, one));
     } else {
         add_type(&new, read_type(g->f, value));
     }
@@ -165,8 +165,8 @@ static void gather_enum(struct gathering *g, int value)
     }
     size_t count = json_count(g->f->j, value), i = 0;
     int *values = flattener_alloc(g->f, count * sizeof *values);
-    JSON_EACH (one, g->f->j, value)
-        values[i++] = one;
+    JSON_EACH(one, g->f->j, value)
+    values[i++] = one;
     gather_values(g, values, (unsigned)count, false);
 }
 
@@ -176,8 +176,8 @@ static void gather_all_of(struct gathering *g, int value)
         repaired(g, value);
         return;
     }
-    JSON_EACH (one, g->f->j, value)
-        gather_push(g, one, g->part->flags & (PART_NO_UNIONS | PART_SOFT | PART_NO_NOTES));
+    JSON_EACH(one, g->f->j, value)
+    gather_push(g, one, g->part->flags & (PART_NO_UNIONS | PART_SOFT | PART_NO_NOTES));
 }
 
 static void gather_any_of(struct gathering *g, enum keyword k, int value)
@@ -192,8 +192,8 @@ static void gather_any_of(struct gathering *g, enum keyword k, int value)
     struct alternatives *any = flattener_alloc(g->f, sizeof *any);
     any->branch = flattener_alloc(g->f, count * sizeof *any->branch);
     any->exclusive = k == KW_ONE_OF;
-    JSON_EACH (one, g->f->j, value)
-        any->branch[i++] = part_new(g->f, one, 0, NULL);
+    JSON_EACH(one, g->f->j, value)
+    any->branch[i++] = part_new(g->f, one, 0, NULL);
     any->count = (unsigned)count;
     gather_union(g, any);
 }
@@ -205,7 +205,8 @@ static bool only_values(struct flattener *f, const struct part *branch, int *out
     if (branch == NULL || branch->next != NULL || branch->any != NULL ||
         json_type(f->j, branch->node) != JSON_OBJECT)
         return false;
-    JSON_EACH (value, f->j, branch->node) {
+    JSON_EACH(value, f->j, branch->node)
+    {
         enum keyword k = keyword_find(json_key_raw(f->j, value));
         if ((k == KW_CONST || (k == KW_ENUM && json_type(f->j, value) == JSON_ARRAY)) &&
             *out == JSON_NONE)
@@ -233,8 +234,8 @@ static void tell_branch(struct gathering *g, int branch, int value)
     if (json_type(j, value) == JSON_ARRAY || value_equal(j, note, value) ||
         !json_string_arena(j, note, g->f->arena, &text))
         return;
-    hint_add(g->f, g->v, flattener_printf(g->f, "%.*s: %.*s", SPAN_ARGS(json_raw(j, value)),
-                                          SPAN_ARGS(text)));
+    hint_add(g->f, g->v,
+             flattener_printf(g->f, "%.*s: %.*s", SPAN_ARGS(json_raw(j, value)), SPAN_ARGS(text)));
 }
 
 // A union of nothing but values is an enum.
@@ -316,9 +317,9 @@ static void gather_map(struct gathering *g, struct entries *into, int value)
         repaired(g, value);
         return;
     }
-    JSON_EACH (one, g->f->j, value) {
-        struct entry *e =
-            entries_add(g->f, into, canonical_key(g->f, json_key_raw(g->f->j, one)));
+    JSON_EACH(one, g->f->j, value)
+    {
+        struct entry *e = entries_add(g->f, into, canonical_key(g->f, json_key_raw(g->f->j, one)));
         if (e->made != 0 && e->stamp == g->v->parts_seen) { // a duplicate: the last one counts
             struct part *last = e->parts;
             while (last->next != NULL)
@@ -339,7 +340,8 @@ static void gather_names(struct gathering *g, struct entries *into, int value)
         repaired(g, value);
         return;
     }
-    JSON_EACH (one, g->f->j, value) {
+    JSON_EACH(one, g->f->j, value)
+    {
         struct span raw = json_raw(g->f->j, one);
         if (json_type(g->f->j, one) != JSON_STRING)
             repaired(g, one);
@@ -355,7 +357,8 @@ static void gather_dependencies(struct gathering *g, int value)
         repaired(g, value);
         return;
     }
-    JSON_EACH (one, f->j, value) {
+    JSON_EACH(one, f->j, value)
+    {
         bool names = json_type(f->j, one) == JSON_ARRAY;
         struct entries *into = names ? &g->v->dependent_required : &g->v->dependent_schemas;
         struct entry *e = entries_add(f, into, canonical_key(f, json_key_raw(f->j, one)));
@@ -622,8 +625,8 @@ static void merge_bounds(struct gathering *g)
     struct span multiple = g->v->bound[KW_MULTIPLE_OF];
     if (!span_is_absent(multiple) && !span_is_absent(g->bound[KW_MULTIPLE_OF]) &&
         number_of(multiple) != number_of(g->bound[KW_MULTIPLE_OF])) {
-        hint_add(g->f, g->v, flattener_printf(g->f, "multipleOf: %.*s",
-                                              SPAN_ARGS(g->bound[KW_MULTIPLE_OF])));
+        hint_add(g->f, g->v,
+                 flattener_printf(g->f, "multipleOf: %.*s", SPAN_ARGS(g->bound[KW_MULTIPLE_OF])));
         flattener_lose(g->f, LOSS_TOLD, g->part->node, "two multipleOf apply");
     }
     for (unsigned k = 0; k < KW_COUNT; k++)
@@ -762,8 +765,8 @@ static void settle_null(struct gathering *g)
     add_type(v, TYPE_NULL);
     bool has_null = false;
     for (unsigned i = 0; i < v->value_count; i++)
-        has_null = has_null || v->values[i] == JSON_NONE ||
-                   json_type(g->f->j, v->values[i]) == JSON_NULL;
+        has_null =
+            has_null || v->values[i] == JSON_NONE || json_type(g->f->j, v->values[i]) == JSON_NULL;
     if (!v->has_enum || has_null)
         return;
     int *values = flattener_alloc(g->f, (v->value_count + 1) * sizeof *values);

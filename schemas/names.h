@@ -13,9 +13,9 @@ struct tool_name {
 };
 
 bool name_fits(struct span name, const struct name_rule *rule);
-// Fills `to` of each row. A legal name stays; another gets its bad characters replaced and a hash of
-// the original, so that it is the same in every request. No two rows get the same, but for rows that
-// are equal already, which are told apart by their place.
+// Fills `to` of each row. A legal name stays; another gets its bad characters replaced and a hash
+// of the original, so that it is the same in every request. No two rows get the same, but for rows
+// that are equal already, which are told apart by their place.
 void names_map(struct tool_name *rows, size_t count, const struct provider *p, struct arena *arena);
 
 // A top-level property key that Anthropic takes; `key` is JSON text.

@@ -34,7 +34,7 @@ void builder_map(struct builder *b, enum keyword k, struct named_node *map, size
     m->count = (uint32_t)count;
 }
 
-struct member *node_member(struct node *n, enum keyword k)
+struct member *schema_node_member(struct node *n, enum keyword k)
 {
     for (uint32_t i = 0; i < n->count; i++)
         if (n->members[i].keyword == k)
@@ -53,7 +53,7 @@ static uint64_t mix(uint64_t h, uint64_t x)
     return h ^ (h >> 29);
 }
 
-void node_rehash(struct node *n)
+void schema_node_rehash(struct node *n)
 {
     uint64_t h = n->count;
     for (uint32_t i = 0; i < n->count; i++) {
@@ -99,7 +99,7 @@ static int write_many(const struct member *m, struct buffer *out)
         if (rc == 0 && map)
             rc = write_key(out, m->as.map[i].key);
         if (rc == 0)
-            rc = node_write(map ? m->as.map[i].node : m->as.list[i], out);
+            rc = schema_node_write(map ? m->as.map[i].node : m->as.list[i], out);
     }
     return rc == 0 ? buffer_append_char(out, map ? '}' : ']') : rc;
 }
@@ -114,11 +114,11 @@ static int write_member(const struct member *m, struct buffer *out)
         return rc;
     if (m->kind == MEMBER_RAW)
         return buffer_append(out, m->as.raw);
-    return m->kind == MEMBER_NODE ? node_write(m->as.node, out) : write_many(m, out);
+    return m->kind == MEMBER_NODE ? schema_node_write(m->as.node, out) : write_many(m, out);
 }
 
 // NULL is the schema that no value fits.
-int node_write(const struct node *n, struct buffer *out)
+int schema_node_write(const struct node *n, struct buffer *out)
 {
     if (n == NULL)
         return buffer_append_string(out, "false");

@@ -46,8 +46,8 @@ void builder_node(struct builder *b, enum keyword k, struct node *node);
 void builder_list(struct builder *b, enum keyword k, struct node **list, size_t count);
 void builder_map(struct builder *b, enum keyword k, struct named_node *map, size_t count);
 
-struct member *node_member(struct node *n, enum keyword k); // NULL where there is none
-void node_rehash(struct node *n);                           // after its members were changed
-int node_write(const struct node *n, struct buffer *out);
+struct member *schema_node_member(struct node *n, enum keyword k); // NULL where there is none
+void schema_node_rehash(struct node *n);                           // after its members were changed
+int schema_node_write(const struct node *n, struct buffer *out);
 
 #endif

@@ -66,7 +66,8 @@ void hint_parts(struct flattener *f, struct view *v, const char *name, const str
             continue;
         }
         int type = json_get(f->j, parts->node, "type");
-        bool only_type = type != JSON_NONE && json_next(f->j, json_first(f->j, parts->node)) == JSON_NONE;
+        bool only_type =
+            type != JSON_NONE && json_next(f->j, json_first(f->j, parts->node)) == JSON_NONE;
         hint_value(f, v, name, only_type ? type : parts->node);
     }
 }
@@ -117,15 +118,15 @@ struct span description_text(struct flattener *f, const struct view *v)
     }
     if (open && said.size > 0)
         buffer_append_char(&text, ')');
-    struct span out = buffer_size(&text) > 0 || node != JSON_NONE ? as_json(f, buffer_span(&text))
-                                                                  : SPAN_NONE;
+    struct span out =
+        buffer_size(&text) > 0 || node != JSON_NONE ? as_json(f, buffer_span(&text)) : SPAN_NONE;
     buffer_fini(&text);
     return out;
 }
 
 static bool is_union(struct node *n)
 {
-    return node_member(n, KW_ANY_OF) != NULL || node_member(n, KW_ONE_OF) != NULL;
+    return schema_node_member(n, KW_ANY_OF) != NULL || schema_node_member(n, KW_ONE_OF) != NULL;
 }
 
 static void drop_member(struct builder *b, enum keyword k)
@@ -191,8 +192,8 @@ static void place_description(struct building *g, struct builder *front, struct 
 static struct node *notes_on_branch(struct flattener *f, struct view *v, struct node *n,
                                     struct site s)
 {
-    struct member *m = node_member(n, KW_ANY_OF);
-    struct member *inner = node_member(m->as.list[0], KW_DESCRIPTION);
+    struct member *m = schema_node_member(n, KW_ANY_OF);
+    struct member *inner = schema_node_member(m->as.list[0], KW_DESCRIPTION);
     int value = v->text[KW_DEFAULT];
     if (value != JSON_NONE && json_type(f->j, value) != JSON_NULL)
         hint_value(f, v, "default", value);
@@ -209,7 +210,7 @@ static struct node *notes_on_branch(struct flattener *f, struct view *v, struct 
         }
     }
     m->as.list[0] = with_notes(f, v, m->as.list[0], s);
-    node_rehash(n);
+    schema_node_rehash(n);
     return n;
 }
 
@@ -242,7 +243,7 @@ struct node *with_notes(struct flattener *f, struct view *v, struct node *n, str
     out->count += middle->count;
     memcpy(&out->member[out->count], back->member, back->count * sizeof out->member[0]);
     out->count += back->count;
-    struct node *with = node_new(f, out);
+    struct node *with = schema_node_new(f, out);
     with->takes_null = n->takes_null;
     with->is_null = n->is_null;
     return with;

@@ -48,6 +48,41 @@ static void add_required_properties(struct building *g)
     }
 }
 
+static void add_conditional(struct building *g, const struct part *consequence)
+{
+    struct flattener *f = g->f;
+    struct view *v = g->v;
+    int properties =
+        consequence != NULL ? json_get(f->j, consequence->node, "properties") : JSON_NONE;
+    JSON_EACH(one, f->j, properties)
+    {
+        struct span key = canonical_key(f, json_key_raw(f->j, one));
+        if (v->properties.count > 200 || entries_find(&v->properties, key) != NULL)
+            continue;
+        struct alternatives *any = flattener_alloc(f, sizeof *any);
+        any->branch = flattener_alloc(f, 2 * sizeof *any->branch);
+        any->branch[0] = part_new(f, one, 0, NULL);
+        any->count = 2; // the other is anything
+        any->made = true;
+        struct entry *e = entries_add(f, &v->properties, key);
+        e->parts = part_of_alternatives(f, any);
+        e->parts->next = parts_flagged(f, v->additional, 0);
+    }
+}
+
+// Where a condition can only be told, the properties that it speaks of are shown all the same.
+void build_conditional_properties(struct building *g)
+{
+    const struct provider *p = g->f->p;
+    bool told = !p->keeps[KW_IF] || (p->root_is_bare && g->s.root && g->s.depth == 0);
+    if (!told || p->strict || (g->types & TYPE_OBJECT) == 0 || g->v->patterns.count > 0)
+        return;
+    for (const struct condition *c = g->v->condition; c != NULL; c = c->next) {
+        add_conditional(g, c->then);
+        add_conditional(g, c->else_);
+    }
+}
+
 void build_object(struct building *g)
 {
     struct view *v = g->v;
@@ -209,10 +244,10 @@ static void put_map(struct building *g, enum keyword k, struct entries *e, bool 
         return;
     if (!g->f->p->keeps[k]) {
         for (uint32_t i = 0; i < e->count; i++)
-            hint_parts(g->f, g->v,
-                       flattener_printf(g->f, "%s %.*s", keyword_name(k), SPAN_ARGS(e->list[i].key))
-                           .data,
-                       e->list[i].parts);
+            hint_parts(
+                g->f, g->v,
+                flattener_printf(g->f, "%s %.*s", keyword_name(k), SPAN_ARGS(e->list[i].key)).data,
+                e->list[i].parts);
         flattener_lose(g->f, LOSS_TOLD, g->v->origin, keyword_name(k));
         return;
     }
@@ -232,7 +267,8 @@ static void append_dependents(struct building *g, const struct entry *e, struct 
     struct flattener *f = g->f;
     struct entries names = {.count = 0};
     for (const struct part *p = e->parts; p != NULL; p = p->next)
-        JSON_EACH (one, f->j, p->node) {
+        JSON_EACH(one, f->j, p->node)
+        {
             struct span raw = json_raw(f->j, one);
             if (json_type(f->j, one) == JSON_STRING)
                 entries_add(f, &names, canonical_key(f, span_slice(raw, 1, raw.size - 1)));
@@ -269,8 +305,9 @@ static void put_dependent_required(struct building *g)
         builder_raw(&g->b, KW_DEPENDENT_REQUIRED, raw);
         return;
     }
-    hint_add(f, g->v, flattener_printf(f, "if present, also required: %.*s",
-                                       SPAN_ARGS(span_slice(raw, 0, 300))));
+    hint_add(
+        f, g->v,
+        flattener_printf(f, "if present, also required: %.*s", SPAN_ARGS(span_slice(raw, 0, 300))));
     flattener_lose(f, LOSS_TOLD, g->v->origin, "dependentRequired");
 }
 

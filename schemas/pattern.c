@@ -8,8 +8,8 @@ struct features {
 
 static bool is_simple_escape(char c)
 {
-    return strchr("dDwWsStnrfv", c) != NULL || !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                                                  (c >= '0' && c <= '9'));
+    return strchr("dDwWsStnrfv", c) != NULL ||
+           !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'));
 }
 
 static struct features features_of(struct span p)
@@ -28,7 +28,8 @@ static struct features features_of(struct span p)
         } else if (c == '[') {
             in_class = true;
         } else if (c == '(' && next == '?') {
-            bool look = after == '=' || after == '!' || (after == '<' && (third == '=' || third == '!'));
+            bool look =
+                after == '=' || after == '!' || (after == '<' && (third == '=' || third == '!'));
             f.look = f.look || look;
             f.group = f.group || after != ':';
         }

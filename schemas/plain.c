@@ -7,32 +7,71 @@
 #include "schemas/value.h"
 
 static const enum keyword canonical_order[] = {
-    KW_REF, KW_TYPE, KW_TITLE, KW_NULLABLE, KW_CONST, KW_ENUM, KW_FORMAT, KW_PATTERN,
-    KW_MIN_LENGTH, KW_MAX_LENGTH, KW_MINIMUM, KW_MAXIMUM, KW_EXCLUSIVE_MINIMUM,
-    KW_EXCLUSIVE_MAXIMUM, KW_MULTIPLE_OF, KW_PREFIX_ITEMS, KW_ITEMS, KW_MIN_ITEMS, KW_MAX_ITEMS,
-    KW_UNIQUE_ITEMS, KW_CONTAINS, KW_MIN_CONTAINS, KW_MAX_CONTAINS, KW_UNEVALUATED_ITEMS,
-    KW_PROPERTIES, KW_PATTERN_PROPERTIES, KW_REQUIRED, KW_ADDITIONAL_PROPERTIES,
-    KW_PROPERTY_NAMES, KW_MIN_PROPERTIES, KW_MAX_PROPERTIES, KW_DEPENDENT_REQUIRED,
-    KW_DEPENDENT_SCHEMAS, KW_UNEVALUATED_PROPERTIES, KW_PROPERTY_ORDERING, KW_NOT, KW_IF, KW_THEN,
-    KW_ELSE, KW_ALL_OF, KW_CONTENT_ENCODING, KW_CONTENT_MEDIA_TYPE, KW_DEFAULT, KW_EXAMPLE,
-    KW_EXAMPLES, KW_DEPRECATED, KW_READ_ONLY, KW_WRITE_ONLY, KW_DEFS, KW_DESCRIPTION,
+    KW_REF,
+    KW_TYPE,
+    KW_TITLE,
+    KW_NULLABLE,
+    KW_CONST,
+    KW_ENUM,
+    KW_FORMAT,
+    KW_PATTERN,
+    KW_MIN_LENGTH,
+    KW_MAX_LENGTH,
+    KW_MINIMUM,
+    KW_MAXIMUM,
+    KW_EXCLUSIVE_MINIMUM,
+    KW_EXCLUSIVE_MAXIMUM,
+    KW_MULTIPLE_OF,
+    KW_PREFIX_ITEMS,
+    KW_ITEMS,
+    KW_MIN_ITEMS,
+    KW_MAX_ITEMS,
+    KW_UNIQUE_ITEMS,
+    KW_CONTAINS,
+    KW_MIN_CONTAINS,
+    KW_MAX_CONTAINS,
+    KW_UNEVALUATED_ITEMS,
+    KW_PROPERTIES,
+    KW_PATTERN_PROPERTIES,
+    KW_REQUIRED,
+    KW_ADDITIONAL_PROPERTIES,
+    KW_PROPERTY_NAMES,
+    KW_MIN_PROPERTIES,
+    KW_MAX_PROPERTIES,
+    KW_DEPENDENT_REQUIRED,
+    KW_DEPENDENT_SCHEMAS,
+    KW_UNEVALUATED_PROPERTIES,
+    KW_PROPERTY_ORDERING,
+    KW_NOT,
+    KW_IF,
+    KW_THEN,
+    KW_ELSE,
+    KW_ALL_OF,
+    KW_CONTENT_ENCODING,
+    KW_CONTENT_MEDIA_TYPE,
+    KW_DEFAULT,
+    KW_EXAMPLE,
+    KW_EXAMPLES,
+    KW_DEPRECATED,
+    KW_READ_ONLY,
+    KW_WRITE_ONLY,
+    KW_DEFS,
+    KW_DESCRIPTION,
 };
 
 struct site site_below(struct site s, bool deeper)
 {
-    return (struct site){.depth = s.depth + deeper,
-                         .exact = s.exact,
-                         .below_map = s.below_map,
-                         .level = s.level};
+    return (struct site){
+        .depth = s.depth + deeper, .exact = s.exact, .below_map = s.below_map, .level = s.level};
 }
 
-struct node *node_new(struct flattener *f, const struct builder *b)
+struct node *schema_node_new(struct flattener *f, const struct builder *b)
 {
     struct node *n = flattener_alloc(f, sizeof *n);
     n->members = flattener_alloc(f, b->count * sizeof *n->members + 1);
     memcpy(n->members, b->member, b->count * sizeof *n->members);
     n->count = b->count;
-    node_rehash(n);
+    schema_node_rehash(n);
     return n;
 }
 
@@ -151,9 +190,9 @@ static void put_enum(struct building *g)
 {
     struct flattener *f = g->f;
     struct view *v = g->v;
-    if (!v->has_enum || g->done[KW_ENUM])
+    if (!v->has_enum || g->has_enum)
         return;
-    g->done[KW_ENUM] = g->done[KW_CONST] = true;
+    g->has_enum = true;
     if (!enum_fits(g)) {
         tell_enum(g);
         return;
@@ -200,8 +239,7 @@ static bool format_fits(const struct building *g, struct span format)
         return false;
     bool typed = g->types != TYPE_ANY;
     if (typed && (g->types & (TYPE_INTEGER | TYPE_NUMBER)) != 0 && (g->types & TYPE_STRING) == 0)
-        return !p->number_formats ||
-               in_list((g->types & TYPE_NUMBER) ? numbers : integers, format);
+        return !p->number_formats || in_list((g->types & TYPE_NUMBER) ? numbers : integers, format);
     if (p->number_formats && (g->types & TYPE_STRING) == 0)
         return false;
     return p->formats == NULL || in_list(p->formats, format);
@@ -277,7 +315,8 @@ static bool bound_fits(const struct building *g, enum keyword k, struct span raw
         return raw_i64(raw, &n) && n <= (int64_t)p->min_items_most;
     if (!p->int64_bounds)
         return true;
-    bool integral = memchr(raw.data, '.', raw.size) == NULL && memchr(raw.data, 'e', raw.size) == NULL &&
+    bool integral = memchr(raw.data, '.', raw.size) == NULL &&
+                    memchr(raw.data, 'e', raw.size) == NULL &&
                     memchr(raw.data, 'E', raw.size) == NULL;
     return raw_i64(raw, &n) || (keyword_shape(k) == SHAPE_NUMBER && !integral);
 }
@@ -334,7 +373,8 @@ static void put_ordering(struct building *g)
         return;
     buffer_init(&text, json_raw(f->j, g->v->ordering).size + 2);
     buffer_append_char(&text, '[');
-    JSON_EACH (one, f->j, g->v->ordering) {
+    JSON_EACH(one, f->j, g->v->ordering)
+    {
         struct span raw = json_raw(f->j, one);
         if (json_type(f->j, one) != JSON_STRING)
             continue;
@@ -462,8 +502,7 @@ static void put_description(struct building *g)
         g->b.member[at].as.raw = text;
         return;
     }
-    memmove(&g->b.member[at], &g->b.member[at + 1],
-            (g->b.count - at - 1) * sizeof g->b.member[0]);
+    memmove(&g->b.member[at], &g->b.member[at + 1], (g->b.count - at - 1) * sizeof g->b.member[0]);
     g->b.count--;
 }
 
@@ -473,7 +512,7 @@ struct node *build_finish(struct building *g)
         return NULL;
     put_unknown(g);
     put_description(g);
-    struct node *n = node_new(g->f, &g->b);
+    struct node *n = schema_node_new(g->f, &g->b);
     n->takes_null = g->nullable;
     n->is_null = g->types == TYPE_NULL;
     return n;
@@ -509,13 +548,13 @@ static unsigned types_of_values(const struct flattener *f, const struct view *v)
 struct node *build_plain(struct flattener *f, struct view *v, unsigned types, struct site s)
 {
     struct building *g = flattener_alloc(f, sizeof *g);
-    *g = (struct building){
-        .f = f, .v = v, .s = s, .types = types, .losses_before = f->loss_total};
+    *g = (struct building){.f = f, .v = v, .s = s, .types = types, .losses_before = f->loss_total};
     if (!v->typed && v->has_enum && f->p->untyped == UNTYPED_REFUSED) {
         g->types = types_of_values(f, v);
         v->typed = true;
     }
     check_strict(g);
+    build_conditional_properties(g);
     replace_exclusive(g, KW_EXCLUSIVE_MINIMUM);
     replace_exclusive(g, KW_EXCLUSIVE_MAXIMUM);
     if (g->types & TYPE_OBJECT)

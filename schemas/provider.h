@@ -49,33 +49,36 @@ struct provider {
     enum enum_style enum_style;
     enum pattern_style pattern_style;
     enum untyped untyped;
-    bool type_lists;        // "type" may be a list
-    bool union_alone;       // nothing but annotations beside anyOf
-    bool union_bare;        // not even annotations
-    bool union_described;   // of them, the description only
-    bool strict;            // closed objects; what cannot be said is refused
-    bool all_required;      // every property is required, optional ones take null
-    bool known_required;    // "required" names declared properties only
+    bool type_lists;      // "type" may be a list
+    bool union_alone;     // nothing but annotations beside anyOf
+    bool union_bare;      // not even annotations
+    bool union_described; // of them, the description only
+    bool strict;          // closed objects; what cannot be said is refused
+    bool all_required;    // every property is required, optional ones take null
+    bool known_required;  // "required" names declared properties only
     bool properties_beside_required;
-    bool free_form_open;    // objects are closed unless they say otherwise
-    bool inline_in_maps;    // references below additionalProperties are not followed
-    bool map_values;        // additionalProperties may be a schema
-    bool int64_bounds;      // bounds on integers fit 64 bits
-    bool plain_ref_names;   // pointer escapes are not undone
-    bool property_keys;     // top-level properties match [a-zA-Z0-9_.-]{1,64}
-    bool root_is_bare;      // the root has type, properties and required only
-    bool array_needs_items; // an array without items is refused
-    bool boolean_schemas;   // true and false below the root
-    bool filled_objects;    // an empty "properties" below the root is refused
+    bool free_form_open;        // objects are closed unless they say otherwise
+    bool inline_in_maps;        // references below additionalProperties are not followed
+    bool map_values;            // additionalProperties may be a schema
+    bool int64_bounds;          // bounds on integers fit 64 bits
+    bool refs_to_defs;          // what stands outside $defs is inlined, where it can be
+    bool plain_ref_names;       // pointer escapes are not undone
+    bool property_keys;         // top-level properties match [a-zA-Z0-9_.-]{1,64}
+    bool root_is_bare;          // the root has type, properties and required only
+    bool array_needs_items;     // an array without items is refused
+    bool boolean_schemas;       // true and false below the root
+    bool lax;                   // it does not look whether keywords are well-formed
+    bool only_kept;             // any keyword that it does not take is an error
+    bool filled_objects;        // an empty "properties" below the root is refused
     const char *const *formats; // NULL: any; else a list for strings that ends with NULL
     bool number_formats;        // formats on numbers: int32, int64, float, double only
     unsigned min_items_most;    // 0: any
     unsigned depth;             // levels of schemas; 0: ours
     unsigned properties_most, enum_most, optional_most, unions_most;
-    size_t text_most;           // characters in names, enum and const together
+    size_t text_most; // characters in names, enum and const together
     struct name_rule names;
-    unsigned tools_most;        // 0: any
-    unsigned description_most;  // of a tool; 0: any
+    unsigned tools_most;       // 0: any
+    unsigned description_most; // of a tool; 0: any
 };
 
 // NULL where there is no such provider.

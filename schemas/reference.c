@@ -54,9 +54,9 @@ static int find_reference(const struct flattener *f, int node, enum keyword *k, 
         return JSON_NONE;
     bool only_notes = document_dialect(f->d, node) <= DIALECT_7 && *k == KW_REF;
     *bare = true;
-    JSON_EACH (value, f->j, node)
-        if (counts_beside(f, keyword_find(json_key_raw(f->j, value)), only_notes))
-            *bare = false;
+    JSON_EACH(value, f->j, node)
+    if (counts_beside(f, keyword_find(json_key_raw(f->j, value)), only_notes))
+        *bare = false;
     return found;
 }
 
@@ -78,8 +78,8 @@ static int final_target(struct flattener *f, int target)
 
 static bool is_plain(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '.' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
 }
 
 static struct span name_for(struct flattener *f, int target)
@@ -119,8 +119,14 @@ static struct span definition_name(struct flattener *f, int target)
     return name;
 }
 
-bool keep_reference(struct flattener *f, const struct part *parts, struct site s,
-                    struct span *ref, bool *bare)
+static bool is_definition(const struct flattener *f, int target)
+{
+    int parent = json_parent(f->j, target);
+    return parent != JSON_NONE && parent == json_get(f->j, JSON_ROOT, "$defs");
+}
+
+bool keep_reference(struct flattener *f, const struct part *parts, struct site s, struct span *ref,
+                    bool *bare)
 {
     enum keyword k;
     if (parts == NULL || parts->next != NULL || parts->any != NULL || parts->flags != 0 ||
@@ -132,6 +138,8 @@ bool keep_reference(struct flattener *f, const struct part *parts, struct site s
         return false;
     target = final_target(f, target);
     if (json_type(f->j, target) != JSON_OBJECT || json_first(f->j, target) == JSON_NONE)
+        return false;
+    if (f->p->refs_to_defs && !is_definition(f, target) && !document_is_cyclic(f->d, target))
         return false;
     if (f->p->recursion != RECURSION_KEEP && document_is_cyclic(f->d, target))
         return false;
@@ -148,8 +156,8 @@ static struct node *never_definition(struct flattener *f)
 {
     struct builder b = {.count = 0}, empty = {.count = 0};
     if (f->p->keeps[KW_NOT]) {
-        builder_node(&b, KW_NOT, node_new(f, &empty));
-        return node_new(f, &b);
+        builder_node(&b, KW_NOT, schema_node_new(f, &empty));
+        return schema_node_new(f, &b);
     }
     if (f->p->strict)
         flattener_refuse(f, JSON_ROOT, "a definition that no value fits");

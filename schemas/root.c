@@ -61,13 +61,16 @@ static struct part *property_in_any(struct flattener *f, struct view *const *bra
     struct alternatives *any = flattener_alloc(f, sizeof *any);
     any->branch = flattener_alloc(f, count * sizeof *any->branch);
     any->made = true;
-    for (size_t i = 0; i < count; i++) {
-        bool given;
-        const struct part *parts = part_in(branch[i], key, &given);
-        if (!given && branch[i]->has_additional && is_closed_by(f, parts))
-            continue;
-        any->branch[any->count++] = parts_flagged(f, parts, 0);
-    }
+    // The branches that speak of it come first, so that a model reads them first.
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < count; i++) {
+            bool given;
+            const struct part *parts = part_in(branch[i], key, &given);
+            if (given != (pass == 0) ||
+                (!given && branch[i]->has_additional && is_closed_by(f, parts)))
+                continue;
+            any->branch[any->count++] = parts_flagged(f, parts, 0);
+        }
     return part_of_alternatives(f, any);
 }
 
@@ -281,7 +284,7 @@ static struct node *wrapped_root(struct flattener *f)
     if (f->p->strict)
         builder_raw(&b, KW_ADDITIONAL_PROPERTIES, SPAN_LITERAL("false"));
     builder_raw(&b, KW_DEFS, SPAN_NONE);
-    return node_new(f, &b);
+    return schema_node_new(f, &b);
 }
 
 struct node *lower_root(struct flattener *f)

@@ -14,7 +14,7 @@ static struct node *typed_node(struct flattener *f, struct span type)
 {
     struct builder b = {.count = 0};
     builder_raw(&b, KW_TYPE, type);
-    return node_new(f, &b);
+    return schema_node_new(f, &b);
 }
 
 static struct node *array_of(struct flattener *f, struct node *items)
@@ -22,7 +22,7 @@ static struct node *array_of(struct flattener *f, struct node *items)
     struct builder b = {.count = 0};
     builder_raw(&b, KW_TYPE, SPAN_LITERAL("\"array\""));
     builder_node(&b, KW_ITEMS, items);
-    return node_new(f, &b);
+    return schema_node_new(f, &b);
 }
 
 static struct node *union_node(struct flattener *f, struct node **list, size_t count)
@@ -31,7 +31,7 @@ static struct node *union_node(struct flattener *f, struct node **list, size_t c
     struct node **copy = flattener_alloc(f, count * sizeof *copy);
     memcpy(copy, list, count * sizeof *copy);
     builder_list(&b, KW_ANY_OF, copy, count);
-    return node_new(f, &b);
+    return schema_node_new(f, &b);
 }
 
 static void add_null(struct flattener *f, struct node **list, size_t *count)
@@ -45,7 +45,7 @@ static struct node *with_flag(struct flattener *f, struct node *n)
     struct builder b = {.count = n->count};
     memcpy(b.member, n->members, n->count * sizeof *n->members);
     builder_raw(&b, KW_NULLABLE, SPAN_LITERAL("true"));
-    struct node *out = node_new(f, &b);
+    struct node *out = schema_node_new(f, &b);
     out->takes_null = true;
     return out;
 }
@@ -55,7 +55,7 @@ static struct node *nullable_union(struct flattener *f, struct node **list, size
 {
     if (f->p->null_style == NULL_FLAG && f->p->union_bare)
         for (size_t i = 0; i < count; i++)
-            if (node_member(list[i], KW_NULLABLE) == NULL)
+            if (schema_node_member(list[i], KW_NULLABLE) == NULL)
                 list[i] = with_flag(f, list[i]);
     struct node *n = union_node(f, list, count);
     if (f->p->null_style == NULL_FLAG && !f->p->union_bare)
@@ -95,8 +95,8 @@ static unsigned types_of(const struct flattener *f, const struct view *v)
         return v->types & TYPE_NUMBER ? v->types & ~(unsigned)TYPE_INTEGER : v->types;
     unsigned types = 0, declared = v->typed ? v->types : TYPE_ANY;
     for (unsigned i = 0; i < v->value_count; i++) {
-        unsigned one = v->values[i] == JSON_NONE ? (unsigned)TYPE_NULL
-                                                 : value_type(f->j, v->values[i]);
+        unsigned one =
+            v->values[i] == JSON_NONE ? (unsigned)TYPE_NULL : value_type(f->j, v->values[i]);
         // 1 under "number" is a number.
         if (one == TYPE_INTEGER && v->typed && !(declared & TYPE_INTEGER))
             one = TYPE_NUMBER;
@@ -112,8 +112,8 @@ static void keep_values_of(struct flattener *f, struct view *v, unsigned types)
     unsigned wide = types & TYPE_NUMBER ? types | TYPE_INTEGER : types, at = 0;
     int *values = flattener_alloc(f, (v->value_count + 1) * sizeof *values);
     for (unsigned i = 0; i < v->value_count; i++) {
-        unsigned one = v->values[i] == JSON_NONE ? (unsigned)TYPE_NULL
-                                                 : value_type(f->j, v->values[i]);
+        unsigned one =
+            v->values[i] == JSON_NONE ? (unsigned)TYPE_NULL : value_type(f->j, v->values[i]);
         if (one & wide)
             values[at++] = v->values[i];
     }

@@ -68,7 +68,8 @@ static bool only_demands_presence(const struct flattener *f, const struct part *
         json_type(f->j, branch->node) != JSON_OBJECT || json_first(f->j, branch->node) == JSON_NONE)
         return false;
     bool some = false;
-    JSON_EACH (value, f->j, branch->node) {
+    JSON_EACH(value, f->j, branch->node)
+    {
         enum keyword k = keyword_find(json_key_raw(f->j, value));
         bool presence = k == KW_REQUIRED || k == KW_NOT || k == KW_DEPENDENT_REQUIRED ||
                         k == KW_MIN_PROPERTIES || k == KW_MAX_PROPERTIES;
@@ -94,7 +95,8 @@ static bool tell_presence(struct flattener *f, struct view *v, const struct alte
             buffer_append_string(&text, " | ");
         if (json_type(f->j, required) != JSON_ARRAY)
             buffer_append_string(&text, "other conditions");
-        JSON_EACH (name, f->j, required) {
+        JSON_EACH(name, f->j, required)
+        {
             struct span raw = json_raw(f->j, name);
             if (raw.size > 2)
                 buffer_printf(&text, "%s%.*s", name == json_first(f->j, required) ? "" : " and ",
@@ -202,19 +204,19 @@ static void add_null_branch(struct union_job *u)
             return;
     struct builder b = {.count = 0};
     builder_raw(&b, KW_TYPE, SPAN_LITERAL("\"null\""));
-    struct node *null = node_new(u->f, &b);
+    struct node *null = schema_node_new(u->f, &b);
     null->is_null = null->takes_null = true;
     list_add(u->f, &u->nodes, null);
 }
 
 static void make_nullable(struct flattener *f, struct node *n)
 {
-    if (node_member(n, KW_NULLABLE) != NULL)
+    if (schema_node_member(n, KW_NULLABLE) != NULL)
         return;
     struct builder b = {.count = n->count};
     memcpy(b.member, n->members, n->count * sizeof *n->members);
     builder_raw(&b, KW_NULLABLE, SPAN_LITERAL("true"));
-    *n = *node_new(f, &b);
+    *n = *schema_node_new(f, &b);
     n->takes_null = true;
 }
 
@@ -247,7 +249,7 @@ static struct node *assemble(struct union_job *u)
     builder_list(&b, k, u->nodes.list, u->nodes.count);
     if (u->nullable && !f->p->union_bare)
         builder_raw(&b, KW_NULLABLE, SPAN_LITERAL("true"));
-    struct node *n = node_new(f, &b);
+    struct node *n = schema_node_new(f, &b);
     n->takes_null = u->nullable || accepts_null(&u->nodes);
     return with_notes(f, u->v, n, u->s);
 }
@@ -297,7 +299,7 @@ static struct node *lower_beside(struct union_job *u, struct node *base)
     memcpy(b->member, base->members, base->count * sizeof *base->members);
     b->count = base->count;
     builder_list(b, u->exclusive ? KW_ONE_OF : KW_ANY_OF, u->nodes.list, u->nodes.count);
-    struct node *n = node_new(f, b);
+    struct node *n = schema_node_new(f, b);
     n->takes_null = base->takes_null;
     return n;
 }
@@ -308,15 +310,15 @@ static struct node *union_of_list(struct union_job *u)
         return u->nodes.list[0];
     struct builder b = {.count = 0};
     builder_list(&b, u->exclusive ? KW_ONE_OF : KW_ANY_OF, u->nodes.list, u->nodes.count);
-    return node_new(u->f, &b);
+    return schema_node_new(u->f, &b);
 }
 
 // Branches as they are; oneOf stays where its branches may overlap and the provider knows it.
 static bool lower_as_is(struct union_job *u)
 {
     struct flattener *f = u->f;
-    u->exclusive = u->any->exclusive && f->p->keeps[KW_ONE_OF] &&
-                   !alternatives_are_disjoint(f, u->any);
+    u->exclusive =
+        u->any->exclusive && f->p->keeps[KW_ONE_OF] && !alternatives_are_disjoint(f, u->any);
     bool overlaps = u->any->exclusive && !u->exclusive && !f->p->keeps[KW_ONE_OF] &&
                     !alternatives_are_disjoint(f, u->any);
     unsigned before = f->loss_total;
@@ -333,14 +335,14 @@ static bool lower_as_is(struct union_job *u)
 
 static void add_all_of(struct flattener *f, struct node *n, struct node **list, size_t count)
 {
-    struct member *m = node_member(n, KW_ALL_OF);
+    struct member *m = schema_node_member(n, KW_ALL_OF);
     if (m != NULL) {
         struct node **all = flattener_alloc(f, (m->count + count) * sizeof *all);
         memcpy(all, m->as.list, m->count * sizeof *all);
         memcpy(all + m->count, list, count * sizeof *all);
         m->as.list = all;
         m->count += (uint32_t)count;
-        node_rehash(n);
+        schema_node_rehash(n);
         return;
     }
     struct builder *b = flattener_alloc(f, sizeof *b);
@@ -348,7 +350,7 @@ static void add_all_of(struct flattener *f, struct node *n, struct node **list, 
     b->count = n->count;
     builder_list(b, KW_ALL_OF, list, count);
     bool null = n->takes_null;
-    *n = *node_new(f, b);
+    *n = *schema_node_new(f, b);
     n->takes_null = null;
 }
 

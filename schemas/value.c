@@ -134,12 +134,12 @@ uint64_t value_hash(const struct json *j, int node)
     case JSON_STRING:
         return mix(h, text_hash(inside_quotes(json_raw(j, node))));
     case JSON_ARRAY:
-        JSON_EACH (child, j, node)
-            h = mix(h, value_hash(j, child));
+        JSON_EACH(child, j, node)
+        h = mix(h, value_hash(j, child));
         return h;
     case JSON_OBJECT:
-        JSON_EACH (child, j, node)
-            h += mix(text_hash(json_key_raw(j, child)), value_hash(j, child));
+        JSON_EACH(child, j, node)
+        h += mix(text_hash(json_key_raw(j, child)), value_hash(j, child));
         return h;
     default:
         return mix(h, 7);
@@ -214,7 +214,8 @@ int value_write(const struct json *j, int node, struct buffer *out)
         return buffer_append(out, json_raw(j, node));
     bool object = type == JSON_OBJECT;
     int rc = buffer_append_char(out, object ? '{' : '[');
-    JSON_EACH (child, j, node) {
+    JSON_EACH(child, j, node)
+    {
         if (rc == 0 && child != json_first(j, node))
             rc = buffer_append_char(out, ',');
         if (rc == 0 && object) {

@@ -13,9 +13,9 @@
 // A list of schemas that all apply; NULL demands nothing.
 struct part {
     struct part *next;
-    int node;                        // a schema of the document, or JSON_NONE and `any`
-    const struct alternatives *any;  // at least one of these
-    unsigned flags;                  // enum part_flag
+    int node;                       // a schema of the document, or JSON_NONE and `any`
+    const struct alternatives *any; // at least one of these
+    unsigned flags;                 // enum part_flag
 };
 enum part_flag {
     PART_NO_UNIONS = 1, // its anyOf and oneOf are dealt with elsewhere
@@ -56,13 +56,13 @@ struct condition {
 };
 
 struct view {
-    int origin;  // where it was gathered first, for notes
-    bool never;  // no value fits
-    bool cut;    // what stands below was left away: give the types only
+    int origin;                          // where it was gathered first, for notes
+    bool never;                          // no value fits
+    bool cut;                            // what stands below was left away: give the types only
     unsigned char order[VIEW_ORDER_MAX]; // keywords as they came
     unsigned order_count;
     unsigned parts_seen; // schemas read into it
-    uint64_t seen[2]; // keywords in `order`
+    uint64_t seen[2];    // keywords in `order`
 
     bool typed, null_flag; // null_flag: OpenAPI's nullable
     unsigned types;        // TYPE_ANY unless typed
@@ -88,8 +88,8 @@ struct view {
     int text[KW_COUNT];          // pattern, format, title, default, …: the node or JSON_NONE
     int unknown[8];              // scalars under keywords we do not know
     unsigned unknown_count;
-    int ordering;                // propertyOrdering
-    struct span ref;             // a reference that is kept, as JSON, or absent
+    int ordering;    // propertyOrdering
+    struct span ref; // a reference that is kept, as JSON, or absent
     bool deprecated, read_only, write_only;
 
     const struct alternatives *unions[VIEW_UNIONS_MAX];

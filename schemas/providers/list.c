@@ -28,7 +28,7 @@ const struct provider *const provider_list[] = {
 #define X(name) &provider_##name,
     EACH_PROVIDER(X)
 #undef X
-    NULL,
+        NULL,
 };
 
 const struct provider *provider_find(struct span name)

@@ -4,9 +4,9 @@
 
 const struct provider provider_llamacpp = {
     .name = "llamacpp",
-    .keeps = {SET_BASIC, SET_REFS, SET_RANGE, SET_LENGTH, SET_ITEM_COUNT, [KW_CONST] = 1,
-              [KW_PREFIX_ITEMS] = 1, [KW_ADDITIONAL_PROPERTIES] = 1, [KW_PATTERN] = 1,
-              [KW_TITLE] = 1, [KW_DEFAULT] = 1, [KW_FORMAT] = 1},
+    .keeps = {SET_BASIC, SET_REFS, SET_RANGE, SET_LENGTH,
+              SET_ITEM_COUNT, [KW_CONST] = 1, [KW_PREFIX_ITEMS] = 1, [KW_ADDITIONAL_PROPERTIES] = 1,
+              [KW_PATTERN] = 1, [KW_TITLE] = 1, [KW_DEFAULT] = 1, [KW_FORMAT] = 1},
     .refs = REFS_BARE,
     .pattern_style = PATTERN_ANCHORED,
     .untyped = UNTYPED_BARE,
@@ -14,5 +14,6 @@ const struct provider provider_llamacpp = {
     .union_alone = true,
     .map_values = true,
     .plain_ref_names = true,
+    .lax = true,
     .names = NAMES_PLAIN,
 };

@@ -8,5 +8,6 @@ const struct provider provider_ollama = {
     .refs = REFS_INLINE,
     .recursion = RECURSION_UNROLL,
     .type_lists = true,
+    .lax = true,
     .names = NAMES_PLAIN,
 };

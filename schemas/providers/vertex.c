@@ -6,9 +6,9 @@ static const char *const formats[] = {"date-time", "enum", NULL};
 
 const struct provider provider_vertex = {
     .name = "vertex",
-    .keeps = {SET_BASIC, SET_RANGE, SET_LENGTH, SET_ITEM_COUNT, SET_PROPERTY_COUNT,
-              [KW_NULLABLE] = 1, [KW_TITLE] = 1, [KW_FORMAT] = 1, [KW_PATTERN] = 1,
-              [KW_DEFAULT] = 1, [KW_EXAMPLE] = 1, [KW_PROPERTY_ORDERING] = 1},
+    .keeps = {SET_BASIC, SET_RANGE, SET_LENGTH, SET_ITEM_COUNT,
+              SET_PROPERTY_COUNT, [KW_NULLABLE] = 1, [KW_TITLE] = 1, [KW_FORMAT] = 1,
+              [KW_PATTERN] = 1, [KW_DEFAULT] = 1, [KW_EXAMPLE] = 1, [KW_PROPERTY_ORDERING] = 1},
     .refs = REFS_INLINE,
     .recursion = RECURSION_UNROLL,
     .null_style = NULL_FLAG,
@@ -23,6 +23,7 @@ const struct provider provider_vertex = {
     .number_formats = true,
     .int64_bounds = true,
     .depth = 32,
+    .only_kept = true,
     .names = {.letter_first = true, .symbols = "_.:-", .longest = 64},
     .tools_most = 128,
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON as a tree of tokens over the source bytes. Nothing is copied or re-serialised: a node names a
-// range of the source, so ids, numbers and arguments can be forwarded exactly as they came. The
+// JSON as a tree of tokens over the source bytes. Nothing is copied or re-serialised: a node names
+// a range of the source, so ids, numbers and arguments can be forwarded exactly as they came. The
 // source is borrowed and must outlive the document; it need not end with a NUL.
 //
 // Strict RFC 8259 and valid UTF-8. Escaped lone surrogates are well-formed here; duplicate keys are
