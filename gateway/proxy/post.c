@@ -295,16 +295,16 @@ static const struct {
     {"serve messages", serve_messages},
 };
 
+// The end may free the post: nothing of it is touched afterwards.
 void post_run(struct post *p)
 {
-    while (!p->is_ended) {
+    for (;;) {
         enum step step = p->step < ARRAY_COUNT(steps) ? steps[p->step].run(p) : STEP_DONE;
-        if (step == STEP_WAIT)
-            return;
         if (step == STEP_DONE)
             end(p);
-        else
-            p->step++;
+        if (step != STEP_NEXT)
+            return;
+        p->step++;
     }
 }
 
@@ -318,7 +318,9 @@ static void on_body(struct visit *v, struct span bytes)
 
 static void on_body_ended(struct visit *v)
 {
-    post_run(v->state);
+    struct post *p = v->state;
+    if (!p->is_ended)
+        post_run(p);
 }
 
 static void on_drained(struct visit *v)

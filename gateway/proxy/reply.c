@@ -5,8 +5,10 @@
 
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/loop/loop.h"
+#include "gateway/lib/mcp/sse.h"
 #include "gateway/proxy/inside.h"
 
+enum { WHOLE_EVENT_BYTES = 64 * 1024 };
 #define EVENT_BEGIN "event: message\ndata: "
 #define EVENT_END   "\n\n"
 #define COMMENT     ": wait\n\n"
@@ -128,6 +130,17 @@ static void decide(struct reply *r, int status, int64_t length)
     visit_start(r->v, status, headers, json_headers(r, headers), r->is_batch ? -1 : length);
 }
 
+// One write, so that it is one frame and one read at the other end.
+static void write_whole_event(struct reply *r, struct span json)
+{
+    struct buffer event;
+    buffer_init(&event, 2 * json.size + 64);
+    if (sse_write_event(&event, SPAN_NONE, json) == 0)
+        write_bytes(r, buffer_span(&event));
+    buffer_fini(&event);
+    timer_start(&r->keepalive, r->v->config->keepalive_ms);
+}
+
 void reply_message(struct reply *r, int status, struct span json)
 {
     struct http_header headers[3];
@@ -137,6 +150,10 @@ void reply_message(struct reply *r, int status, struct span json)
         return;
     }
     decide(r, status, (int64_t)json.size);
+    if (r->form == REPLY_EVENTS && json.size <= WHOLE_EVENT_BYTES) {
+        write_whole_event(r, json);
+        return;
+    }
     reply_begin(r, (int64_t)json.size);
     reply_piece(r, json);
     reply_complete(r);
