@@ -460,6 +460,7 @@ void sandboxes_free(struct sandboxes *all)
     void *value;
     timer_cancel(&all->sweep);
     timer_cancel(&all->reap);
+    all->o.engine->ops->tidy(all->o.engine->self, digest_is_in_use, all);
     for (size_t at = 0; table_next(all->by_id, &at, &key, &value);) {
         struct sandbox *s = value;
         timer_cancel(&s->timer);

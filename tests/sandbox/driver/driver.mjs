@@ -171,7 +171,11 @@ export class Driver {
 
   async close() {
     for (const { id, generation } of await this.list()) await this.remove(id, generation);
+    const installation = this.installation();
     await this.kill('SIGTERM');
+    for (const name of fs.readdirSync('/sys/fs/cgroup'))
+      if (fs.existsSync(path.join('/sys/fs/cgroup', name, 'wrist', installation)))
+        throw new Error(`the driver left its cgroup in ${name}`);
     fs.rmSync(this.folder, { recursive: true, force: true });
   }
 }
