@@ -12,9 +12,8 @@
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/confine/privileges.h"
 #include "workers/hands/frame.h"
-#include "workers/hands/unpack.h"
 #include "workers/tools/tool.h"
-#include "workers/workspace/workspace.h"
+#include "workers/workspace/unpack.h"
 
 struct hand {
     int socket;
@@ -124,19 +123,21 @@ static void run_call(struct hand *h, struct span payload)
     json_free(doc);
 }
 
-// The next piece of an upload; size 0 at its end.
-static int next_piece(void *ctx, struct span *piece)
+// Feeds the stream's frames to the unpacker until its end.
+static int unpack_stream(struct hand *h, struct unpack *u, struct failure *why)
 {
-    struct hand *h = ctx;
-    enum frame_kind kind;
-    buffer_consume(&h->in, piece->data != NULL ? frame_bytes(*piece) : 0);
-    if (frame_receive(h->socket, &h->in, &kind, piece) != 0)
-        _exit(1);
-    if (kind == FRAME_DATA)
-        return 0;
-    buffer_consume(&h->in, frame_bytes(*piece));
-    *piece = SPAN_NONE;
-    return kind == FRAME_DATA_END ? 0 : FAULT_PEER;
+    for (;;) {
+        enum frame_kind kind;
+        struct span payload;
+        if (frame_receive(h->socket, &h->in, &kind, &payload) != 0)
+            _exit(1);
+        if (kind != FRAME_DATA)
+            return kind == FRAME_DATA_END ? 0 : FAULT_PEER;
+        int fault = unpack_feed(u, payload, why);
+        buffer_consume(&h->in, frame_bytes(payload));
+        if (fault != 0)
+            return fault;
+    }
 }
 
 // Inputs belong to the worker, so that commands cannot change them. Needs no capability: the real
@@ -147,6 +148,18 @@ static void use_files_as_worker(void)
     setfsuid(getuid());
 }
 
+static void send_counts(const struct hand *h, const struct unpack_counts *counts)
+{
+    struct buffer text;
+    buffer_init(&text, 256);
+    buffer_printf(&text, "{\"files\":%llu,\"bytes\":%llu}", (unsigned long long)counts->files,
+                  (unsigned long long)counts->bytes);
+    send_result(h, 0, false, buffer_span(&text));
+    buffer_fini(&text);
+}
+
+// The last job of a hand: the way back to the command's user may be closed, and after a failure the
+// rest of the stream still comes. PID 1 ends it once it has the result.
 static void run_files(struct hand *h, struct span payload)
 {
     struct frame_files files;
@@ -158,20 +171,20 @@ static void run_files(struct hand *h, struct span payload)
     buffer_consume(&h->in, frame_bytes(payload));
     if (files.root == WORKSPACE_INPUTS)
         use_files_as_worker();
-    int fault =
-        unpack_run(h->workspace, (enum workspace_root)files.root, next_piece, h, &counts, &why);
-    if (fault != 0) {
+    struct unpack *u =
+        unpack_new(h->workspace, (enum workspace_root)files.root, &unpack_limits_default);
+    int fault = unpack_stream(h, u, &why);
+    if (fault == 0)
+        fault = unpack_finish(u, &counts, &why);
+    unpack_free(u);
+    if (fault != 0)
         send_result(h, fault, true, span_from_string(why.text));
-        _exit(0); // what is still coming of the stream is not worth reading
-    }
-    struct buffer text;
-    buffer_init(&text, 256);
-    buffer_printf(&text, "{\"files\":%llu,\"bytes\":%llu}", (unsigned long long)counts.files,
-                  (unsigned long long)counts.bytes);
-    send_result(h, 0, false, buffer_span(&text));
-    buffer_fini(&text);
-    if (files.root == WORKSPACE_INPUTS)
-        _exit(0); // the way back to the command's user is closed
+    else
+        send_counts(h, &counts);
+    char rest[4096];
+    while (read(h->socket, rest, sizeof rest) > 0)
+        ;
+    _exit(0);
 }
 
 static void serve(struct hand *h)

@@ -130,12 +130,11 @@ static void take_result(struct hand *h, struct span payload)
     }
     memcpy(&head, payload.data, sizeof head);
     struct span text = span_slice(payload, sizeof head, payload.size);
-    if (head.fault == 0) {
-        job_end(job, NULL, head.is_error != 0, text);
-        return;
-    }
+    bool was_last = job->is_upload;
     failure_set(&why, (enum fault)head.fault, "%.*s", SPAN_ARGS(text));
-    job_end(job, &why, true, SPAN_NONE);
+    job_end(job, head.fault != 0 ? &why : NULL, head.is_error != 0, text);
+    if (was_last)
+        hand_bury(h);
 }
 
 static int take_frame(struct hand *h, enum frame_kind kind, struct span payload)
@@ -172,11 +171,13 @@ static void on_readable(void *owner, struct buffer *in)
     int got = 0;
     while (h->stream != NULL && (got = frame_peek(in, &kind, &payload)) > 0) {
         int fault = take_frame(h, kind, payload);
+        if (h->stream == NULL)
+            return;
         buffer_consume(in, frame_bytes(payload));
-        if (fault != 0)
+        if (fault != 0) {
             got = fault;
-        if (got < 0)
             break;
+        }
     }
     if (h->stream != NULL && got < 0)
         hand_lose(h, FAULT_LOST, "a helper of the sandbox broke its protocol");

@@ -4,12 +4,12 @@
 
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/loop/loop.h"
-#include "workers/hands/unpack.h"
 #include "workers/init/life.h"
 #include "workers/link/service.h"
 
 enum { UPLOAD_MS = 30 * 60 * 1000 };
-#define UPLOAD_BODY_MAX ((size_t)UNPACK_BYTES_MAX + ((size_t)UNPACK_MEMBERS_MAX << 11))
+// The unpacker has limits of its own; headers and padding come on top.
+#define UPLOAD_BODY_MAX ((size_t)5 << 30)
 
 struct upload {
     struct handler handler; // its exchange is NULL once the client is gone
