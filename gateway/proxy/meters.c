@@ -52,12 +52,10 @@ static struct series *series_find(struct series *rows, const char *name, int sta
     return NULL;
 }
 
-typedef struct metric *series_make(struct metrics *m, const char *name, const char *labels,
-                                   const char *help);
-
-static struct metric *series_get(struct meters *m, struct series *rows, const char *name,
-                                 int status, series_make *make, const char *metric,
-                                 const char *labels, const char *help)
+static struct metric *
+series_get(struct meters *m, struct series *rows, const char *name, int status,
+           struct metric *(*make)(struct metrics *, const char *, const char *, const char *),
+           const char *metric, const char *labels, const char *help)
 {
     struct series *s = series_find(rows, name, status);
     if (s != NULL && s->metric != NULL)

@@ -126,6 +126,9 @@ static enum step refuse_dead_handle(struct post *p)
 {
     const struct mcp_message *m = p->mcp.messages;
     p->v->outcome = "NOT_FOUND";
+    // A legacy client knows what an ended session is.
+    if (p->mcp.era == MCP_ERA_LEGACY && p->session.state != SESSION_ABSENT)
+        return post_refuse(p, 404, MCP_ERROR_SESSION, request_id(p), MCP_SESSION_NOT_FOUND);
     if (p->mcp.is_batch || m->method != MCP_METHOD_TOOLS_CALL || m->kind != MCP_REQUEST)
         return post_refuse(p, 404, MCP_ERROR_SANDBOX, request_id(p), MCP_SANDBOX_GONE);
     buffer_clear(&p->out);
@@ -135,17 +138,24 @@ static enum step refuse_dead_handle(struct post *p)
     return STEP_DONE;
 }
 
-static enum step find_session(struct post *p)
+static bool is_sandbox_gone(struct post *p)
 {
     struct sandbox_view view;
-    if (p->place.is_dead ||
-        (p->place.is_handle && !binder_show_sandbox(p->v->proxy->binder, p->v->principal,
-                                                    span_from_string(p->place.sandbox), &view)))
-        return refuse_dead_handle(p);
-    if (!p->mcp.is_batch && p->mcp.messages->method == MCP_METHOD_INITIALIZE) {
+    if (!p->place.is_handle)
+        return false;
+    return p->place.is_dead || !binder_show_sandbox(p->v->proxy->binder, p->v->principal,
+                                                    span_from_string(p->place.sandbox), &view);
+}
+
+static enum step find_session(struct post *p)
+{
+    bool initializes = !p->mcp.is_batch && p->mcp.messages->method == MCP_METHOD_INITIALIZE;
+    if (initializes)
         p->session.state = SESSION_ABSENT; // a stale id on initialize says nothing
+    if (is_sandbox_gone(p))
+        return refuse_dead_handle(p);
+    if (initializes)
         return STEP_NEXT;
-    }
     // Some clients never send the id back; where a sandbox is named without it, they are served.
     bool named = p->place.is_handle || p->place.profile->bind == BIND_MODE_PRINCIPAL;
     if (p->session.state == SESSION_ABSENT && !named)

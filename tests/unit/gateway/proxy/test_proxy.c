@@ -533,9 +533,11 @@ static void a_handle_names_a_sandbox_of_its_owner(void **state)
     assert_string_equal(ask(line, ANN, CALL, &status),
                         world.worker_answer); // also without a session
     world.knows_sandbox = false;
-    assert_non_null(strstr(ask(line, ann, CALL, &status), "\"isError\":true"));
+    assert_non_null(strstr(ask(line, ann, CALL, &status), "-32001"));
+    assert_int_equal(status, 404);
+    assert_non_null(strstr(ask(line, ANN, CALL, &status), "\"isError\":true"));
     assert_int_equal(status, 200);
-    assert_non_null(strstr(ask(line, ann, PING, &status), "4040"));
+    assert_non_null(strstr(ask(line, ANN, PING, &status), "4040"));
     assert_int_equal(status, 404);
     assert_non_null(strstr(ask("POST /s/AAAA/mcp", ANN, PING, &status), "4040"));
     assert_int_equal(status, 404);

@@ -36,7 +36,9 @@ static void marked_values_are_base64_of_utf8(void **state)
     (void)state;
     assert_decodes("=?base64?cnVu?=", "run");
     assert_decodes("=?base64?csO8bg==?=", "r\xc3\xbcn");
-    assert_decodes("=?base64?" "?=", "");
+    assert_decodes("=?base64?"
+                   "?=",
+                   "");
     assert_decodes("=?base64?csO8bg?=", NULL);
     assert_decodes("=?base64?csO8bg=?=", NULL);
     assert_decodes("=?base64?cn Vu?=", NULL);
