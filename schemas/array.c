@@ -66,11 +66,12 @@ void build_array(struct building *g)
         g->has_items = true;
     }
     // An array always says what is in it: most providers refuse one that does not.
-    bool beside = v->has_unevaluated_items || v->residual != NULL || v->union_count > 0;
+    g->keeps_unevaluated = v->has_unevaluated_items && g->f->p->keeps[KW_UNEVALUATED_ITEMS] &&
+                           g->f->loss_total == g->losses_before;
+    bool beside = g->keeps_unevaluated || v->residual != NULL || v->union_count > 0;
     if (!g->has_items && (!v->typed || (beside && !g->f->p->array_needs_items)))
         return;
-    if (!g->has_items && v->has_unevaluated_items)
-        flattener_lose(g->f, LOSS_OPENED, v->origin, "unevaluatedItems");
+    g->keeps_unevaluated = g->keeps_unevaluated && g->has_items;
     g->items = lower(g->f, items, site_below(g->s, false));
     g->has_items = true;
     if (g->items == NULL) {
@@ -118,7 +119,7 @@ static void put_unevaluated(struct building *g)
     if (!g->v->has_unevaluated_items)
         return;
     // Once items say something of their own, nothing is left unevaluated.
-    if (f->p->keeps[KW_UNEVALUATED_ITEMS] && f->loss_total == g->losses_before) {
+    if (g->keeps_unevaluated) {
         struct node *n = lower(f, g->v->unevaluated_items, site_below(g->s, false));
         builder_node(&g->b, KW_UNEVALUATED_ITEMS, n);
         return;

@@ -8,12 +8,13 @@
 
 // One node being built from a view.
 struct building {
+    struct building *next_free;
     struct flattener *f;
     struct view *v;
     struct site s;
     unsigned types; // those that it is built for
     unsigned losses_before;
-    struct builder b;
+    struct builder b, front, back; // front and back: for notes around a union
     bool done[KW_COUNT + 1];
     bool never, has_enum;
     bool nullable; // its type list takes null, or the flag is set
@@ -23,10 +24,12 @@ struct building {
     struct node **prefix;
     uint32_t prefix_count;
     struct node *items;
-    bool has_items;
+    bool has_items, keeps_unevaluated;
     unsigned description_at; // 1 + the place kept for it
 };
 
+struct building *building_take(struct flattener *f);
+void building_give(struct flattener *f, struct building *g);
 void build_object(struct building *g); // properties and prefix before their places are known
 void build_array(struct building *g);
 void build_conditional_properties(struct building *g);

@@ -15,6 +15,7 @@ enum {
     EXPANSION_LEAST = 512 * 1024, // bytes of source that references may bring in
     EXPANSION_FACTOR = 4,         // or this many times the source
     WORK_MOST = 4 * 1000 * 1000,  // keywords read
+    SETTLE_MOST = 4,              // runs until nothing changes
 };
 static const size_t arena_limit = (size_t)8 << 30; // the work limits end long before
 
@@ -95,6 +96,63 @@ static int run(struct flattener *f, struct span source, struct buffer *out, stru
     return rc;
 }
 
+// One run over one source. *unsettled tells that the outcome may be simplified further.
+static int flatten_once(struct span source, const struct provider *p,
+                        const struct flatten_options *options, struct buffer *out,
+                        struct flatten_result *r, bool *unsettled, struct failure *why)
+{
+    struct flattener f = {.p = p,
+                          .options = options,
+                          .arena = r->arena,
+                          .definition_of = table_new(),
+                          .names_taken = table_new(),
+                          .keys_taken = table_new(),
+                          .renamed = table_new(),
+                          .result = r,
+                          .why = why};
+    int rc = run(&f, source, out, why);
+    *unsettled = f.unsettled;
+    document_close(f.d);
+    table_free(f.definition_of);
+    table_free(f.names_taken);
+    table_free(f.keys_taken);
+    table_free(f.renamed);
+    return rc;
+}
+
+static struct flatten_result *result_new(void)
+{
+    struct flatten_result *r = memory_new(sizeof *r);
+    r->arena = arena_new(arena_limit);
+    return r;
+}
+
+// What was taken apart (a union, an allOf) may have left something simpler than it is written:
+// flattened again until nothing changes.
+static int settle(const struct provider *p, const struct flatten_options *options,
+                  struct buffer *out, size_t before, struct failure *why)
+{
+    bool unsettled = true;
+    int rc = 0;
+    for (int i = 0; i < SETTLE_MOST && rc == 0 && unsettled; i++) {
+        struct buffer next;
+        struct flatten_result *r = result_new();
+        struct span now = buffer_span(out);
+        now = span_slice(now, before, now.size);
+        buffer_init(&next, out->limit);
+        rc = flatten_once(now, p, options, &next, r, &unsettled, why);
+        bool same = rc == 0 && span_equals(now, buffer_span(&next));
+        unsettled = !same;
+        if (rc == 0 && !same) {
+            buffer_truncate(out, before);
+            rc = buffer_append(out, buffer_span(&next));
+        }
+        buffer_fini(&next);
+        flatten_result_free(r);
+    }
+    return rc;
+}
+
 int flatten(struct span source, const struct provider *p, const struct flatten_options *options,
             struct buffer *out, struct flatten_result **result, struct failure *why)
 {
@@ -102,23 +160,16 @@ int flatten(struct span source, const struct provider *p, const struct flatten_o
     struct flatten_options chosen = options != NULL ? *options : (struct flatten_options){0};
     if (chosen.recursion_depth == 0)
         chosen.recursion_depth = RECURSION_DEPTH;
-    struct flatten_result *r = memory_new(sizeof *r);
-    r->arena = arena_new(arena_limit);
-    struct flattener f = {.p = p,
-                          .options = &chosen,
-                          .arena = r->arena,
-                          .definition_of = table_new(),
-                          .names_taken = table_new(),
-                          .keys_taken = table_new(),
-                          .renamed = table_new(),
-                          .result = r,
-                          .why = why != NULL ? why : &own};
-    int rc = run(&f, source, out, f.why);
-    document_close(f.d);
-    table_free(f.definition_of);
-    table_free(f.names_taken);
-    table_free(f.keys_taken);
-    table_free(f.renamed);
+    struct flatten_result *r = result_new();
+    size_t before = buffer_size(out);
+    bool unsettled;
+    why = why != NULL ? why : &own;
+    int rc = flatten_once(source, p, &chosen, out, r, &unsettled, why);
+    chosen.kind = SCHEMA_INPUT; // it is an object by now
+    if (rc == 0 && unsettled)
+        rc = settle(p, &chosen, out, before, why);
+    if (rc != 0)
+        buffer_truncate(out, before);
     if (result != NULL)
         *result = r;
     else

@@ -8,6 +8,8 @@
 #include "schemas/node.h"
 #include "schemas/view.h"
 
+struct building;
+
 struct active { // a reference target being inlined, innermost first
     const struct active *outer;
     int target;
@@ -17,6 +19,7 @@ struct definition {
     int target;
     struct span name; // JSON text
     struct node *node;
+    bool used;
 };
 
 struct flattener {
@@ -34,6 +37,11 @@ struct flattener {
     size_t expansion_left;              // bytes of source that references may still bring in
     size_t work_left;                   // keywords that may still be read
     struct flatten_result *result;
+    uint32_t *mark; // definitions in use, in the order met
+    uint32_t mark_count;
+    bool unsettled;                  // what came out may be simplified further
+    struct view *free_views;         // for use again
+    struct building *free_buildings; // the same
     unsigned loss_total;
     bool refused;
     struct failure *why;
@@ -46,8 +54,9 @@ struct site {
     bool exact;    // in a place where widening would narrow: any loss undoes it
     bool add_null; // a strict optional: null must be accepted
     bool below_map;
-    bool branch;    // of a union: what cannot be met leaves it
-    unsigned level; // of recursion here
+    bool definition; // the top of one: its own reference is followed
+    bool branch;     // of a union: what cannot be met leaves it
+    unsigned level;  // of recursion here
 };
 
 void *flattener_alloc(struct flattener *f, size_t size);
@@ -69,6 +78,9 @@ struct entry *entries_add(struct flattener *f, struct entries *e, struct span ke
 struct node *lower(struct flattener *f, const struct part *parts, struct site s);
 struct node *lower_view(struct flattener *f, struct view *v, const struct part *parts,
                         struct site s);
+// The same, with the references that were followed marked as being inlined.
+struct node *lower_gathered(struct flattener *f, struct view *v, const struct part *parts,
+                            struct site s);
 struct node *lower_root(struct flattener *f);
 struct node *build_plain(struct flattener *f, struct view *v, unsigned types, struct site s);
 struct node *build_anything(struct flattener *f, struct view *v, struct site s);
@@ -83,6 +95,10 @@ bool view_has_demands(const struct view *v); // besides unions and notes
 bool keep_reference(struct flattener *f, const struct part *parts, struct site s, struct span *ref,
                     bool *bare);
 void lower_definitions(struct flattener *f);
+void drop_unused_definitions(struct flattener *f, const struct node *root);
+// Views are large, so they are used again.
+struct view *view_take(struct flattener *f);
+void view_give(struct flattener *f, struct view *v);
 struct span renamed_key(struct flattener *f, struct span key, struct site s);
 
 #endif

@@ -221,7 +221,8 @@ static void gather_part(struct gathering *g)
     struct flattener *f = g->f;
     int node = g->part->node;
     if (g->part->any != NULL) {
-        gather_union(g, g->part->any);
+        if (!(g->part->flags & PART_NO_UNIONS))
+            gather_union(g, g->part->any);
         return;
     }
     if (!visit(g, node))

@@ -105,8 +105,8 @@ enum keyword_shape keyword_shape(enum keyword k);
 #define TYPE_TABLE(X)                                                                              \
     X(NULL, "null")                                                                                \
     X(BOOLEAN, "boolean")                                                                          \
-    X(INTEGER, "integer") X(NUMBER, "number") X(STRING, "string") X(ARRAY, "array")                \
-        X(OBJECT, "object")
+    X(INTEGER, "integer")                                                                          \
+    X(NUMBER, "number") X(STRING, "string") X(ARRAY, "array") X(OBJECT, "object")
 enum type_index {
 #define X(name, text) TYPE_INDEX_##name,
     TYPE_TABLE(X)

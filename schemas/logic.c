@@ -91,6 +91,7 @@ static void put_residual(struct building *g)
         count++;
     if (count == 0)
         return;
+    g->f->unsettled = true;
     struct node **list = flattener_alloc(g->f, count * sizeof *list);
     size_t at = count; // it was gathered in reverse
     for (struct part *p = g->v->residual; p != NULL; p = p->next) {

@@ -3,6 +3,7 @@
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/base/table.h"
 #include "schemas/build.h"
+#include "schemas/gather.h"
 #include "schemas/value.h"
 
 enum { LEVELS_MAX = 120 };
@@ -62,6 +63,14 @@ static void strip_children(struct flattener *f, struct view *v)
     hint_add(f, v, SPAN_LITERAL("deeper levels are not shown"));
 }
 
+static bool says_nothing(const struct node *n)
+{
+    for (uint32_t i = 0; i < n->count; i++)
+        if (!gather_is_note((enum keyword)n->members[i].keyword))
+            return false;
+    return true;
+}
+
 struct node *lower_view(struct flattener *f, struct view *v, const struct part *parts,
                         struct site s)
 {
@@ -77,15 +86,35 @@ struct node *lower_view(struct flattener *f, struct view *v, const struct part *
         return build_anything(f, v, s);
     if (f->p->untyped == UNTYPED_UNION)
         return build_split(f, v, s);
-    return build_plain(f, v, v->types, s);
+    struct node *n = build_plain(f, v, v->types, s);
+    if (f->p->untyped == UNTYPED_BARE && n != NULL && says_nothing(n))
+        return build_anything(f, v, s); // all that it demanded is told in words by now
+    return n;
 }
 
-static struct node *lower_entered(struct flattener *f, struct view *v, unsigned at,
-                                  const struct part *parts, struct site s)
+struct view *view_take(struct flattener *f)
+{
+    struct view *v = f->free_views;
+    if (v == NULL)
+        return flattener_alloc(f, sizeof *v);
+    f->free_views = v->next_free;
+    return v;
+}
+
+void view_give(struct flattener *f, struct view *v)
+{
+    v->next_free = f->free_views;
+    f->free_views = v;
+}
+
+struct node *lower_gathered(struct flattener *f, struct view *v, const struct part *parts,
+                            struct site s)
 {
     const struct active *outer = f->active;
-    struct active *chain = flattener_alloc(f, (v->entered_count + 1) * sizeof *chain);
-    for (; at < v->entered_count; at++) {
+    if (v->entered_count == 0)
+        return lower_view(f, v, parts, s);
+    struct active *chain = flattener_alloc(f, v->entered_count * sizeof *chain);
+    for (unsigned at = 0; at < v->entered_count; at++) {
         chain[at] = (struct active){f->active, v->entered[at]};
         f->active = &chain[at];
     }
@@ -120,11 +149,13 @@ struct node *lower(struct flattener *f, const struct part *parts, struct site s)
     bool bare = false, kept = keep_reference(f, parts, s, &ref, &bare);
     if (kept && bare)
         return lower_reference(f, ref, s);
-    struct view *v = flattener_alloc(f, sizeof *v);
+    struct view *v = view_take(f);
     s.level++;
     gather(f, kept ? parts_flagged(f, parts, PART_NO_REF) : parts, v, false);
     v->ref = ref;
-    return lower_entered(f, v, 0, parts, s);
+    struct node *n = lower_gathered(f, v, parts, s);
+    view_give(f, v);
+    return n;
 }
 
 struct part *part_new(struct flattener *f, int node, unsigned flags, struct part *next)

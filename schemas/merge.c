@@ -211,12 +211,14 @@ static bool only_values(struct flattener *f, const struct part *branch, int *out
         if ((k == KW_CONST || (k == KW_ENUM && json_type(f->j, value) == JSON_ARRAY)) &&
             *out == JSON_NONE)
             *out = value;
-        else if (k != KW_TYPE && k != KW_TITLE && k != KW_DESCRIPTION && k != KW_COMMENT)
+        else if (k != KW_TYPE && k != KW_COMMENT && !gather_is_note(k) && k != KW_UNKNOWN)
             return false;
     }
     int type = json_get(f->j, branch->node, "type");
-    if (*out == JSON_NONE || (type != JSON_NONE && read_type(f, type) == 0))
+    if (*out == JSON_NONE || json_type(f->j, type) == JSON_ARRAY)
         return false;
+    if (read_type(f, type) == 0)
+        type = JSON_NONE;
     bool fits = true, list = keyword_find(json_key_raw(f->j, *out)) == KW_ENUM;
     for (int v = list ? json_first(f->j, *out) : *out; v != JSON_NONE && fits;
          v = list ? json_next(f->j, v) : JSON_NONE)

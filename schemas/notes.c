@@ -210,8 +210,14 @@ static struct node *notes_on_branch(struct flattener *f, struct view *v, struct 
         }
     }
     m->as.list[0] = with_notes(f, v, m->as.list[0], s);
+    // With the notes it may have become the same as another one.
+    uint32_t left = 1;
+    for (uint32_t i = 1; i < m->count; i++)
+        if (m->as.list[i]->hash != m->as.list[0]->hash)
+            m->as.list[left++] = m->as.list[i];
+    m->count = left;
     schema_node_rehash(n);
-    return n;
+    return left == 1 ? m->as.list[0] : n;
 }
 
 static void tell_default(struct flattener *f, struct view *v)
@@ -228,23 +234,27 @@ struct node *with_notes(struct flattener *f, struct view *v, struct node *n, str
         return notes_on_branch(f, v, n, s);
     if (f->p->union_described && is_union(n))
         tell_default(f, v);
-    struct building *g = flattener_alloc(f, sizeof *g);
-    *g = (struct building){.f = f, .v = v, .s = s, .types = v->types};
-    struct builder *out = flattener_alloc(f, 3 * sizeof *out), *middle = &out[1], *back = &out[2];
-    list_notes(g, out, back);
-    place_description(g, out, back);
-    middle->count = n->count;
-    memcpy(middle->member, n->members, n->count * sizeof *n->members);
-    for (unsigned i = 0; i < out->count; i++)
-        drop_member(middle, (enum keyword)out->member[i].keyword);
-    for (unsigned i = 0; i < back->count; i++)
-        drop_member(middle, (enum keyword)back->member[i].keyword);
-    memcpy(&out->member[out->count], middle->member, middle->count * sizeof out->member[0]);
-    out->count += middle->count;
-    memcpy(&out->member[out->count], back->member, back->count * sizeof out->member[0]);
-    out->count += back->count;
+    struct building *g = building_take(f);
+    g->v = v;
+    g->s = s;
+    g->types = v->types;
+    list_notes(g, &g->front, &g->back);
+    place_description(g, &g->front, &g->back);
+    struct builder *out = &g->b;
+    out->count = n->count;
+    memcpy(out->member, n->members, n->count * sizeof *n->members);
+    for (unsigned i = 0; i < g->front.count; i++)
+        drop_member(out, (enum keyword)g->front.member[i].keyword);
+    for (unsigned i = 0; i < g->back.count; i++)
+        drop_member(out, (enum keyword)g->back.member[i].keyword);
+    memmove(&out->member[g->front.count], out->member, out->count * sizeof out->member[0]);
+    memcpy(out->member, g->front.member, g->front.count * sizeof out->member[0]);
+    out->count += g->front.count;
+    memcpy(&out->member[out->count], g->back.member, g->back.count * sizeof out->member[0]);
+    out->count += g->back.count;
     struct node *with = schema_node_new(f, out);
     with->takes_null = n->takes_null;
     with->is_null = n->is_null;
+    building_give(f, g);
     return with;
 }

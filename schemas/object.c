@@ -35,19 +35,6 @@ static void lose_property(struct building *g, struct span key)
         g->never = true;
 }
 
-// Every required name gets a property where the provider wants "properties" beside "required".
-static void add_required_properties(struct building *g)
-{
-    struct view *v = g->v;
-    if (!g->f->p->properties_beside_required || v->properties.count > 0)
-        return;
-    for (uint32_t i = 0; i < v->required.count; i++) {
-        struct entry *e = entries_add(g->f, &v->properties, v->required.list[i].key);
-        for (const struct part *p = v->additional; p != NULL; p = p->next)
-            e->parts = part_new(g->f, p->node, p->flags, e->parts);
-    }
-}
-
 static void add_conditional(struct building *g, const struct part *consequence)
 {
     struct flattener *f = g->f;
@@ -83,23 +70,42 @@ void build_conditional_properties(struct building *g)
     }
 }
 
+static void lower_property(struct building *g, const struct entry *e)
+{
+    struct site below = site_below(g->s, true);
+    below.add_null = g->f->p->all_required && !is_required(g->v, e->key);
+    struct node *n = lower(g->f, e->parts, below);
+    if (n == NULL)
+        lose_property(g, e->key);
+    else
+        g->properties[g->property_count++] =
+            (struct named_node){renamed_key(g->f, e->key, g->s), n};
+}
+
+// Where the provider wants "properties" beside "required", what is required gets its property.
+static void add_required_properties(struct building *g)
+{
+    struct view *v = g->v;
+    if (!g->f->p->properties_beside_required || g->property_count > 0)
+        return;
+    for (uint32_t i = 0; i < v->required.count; i++) {
+        struct span key = v->required.list[i].key;
+        if (entries_find(&v->properties, key) != NULL)
+            continue;
+        struct entry *e = entries_add(g->f, &v->properties, key);
+        e->parts = parts_flagged(g->f, v->additional, 0);
+        lower_property(g, e);
+    }
+}
+
 void build_object(struct building *g)
 {
     struct view *v = g->v;
-    add_required_properties(g);
     uint32_t count = v->properties.count;
-    g->properties = flattener_alloc(g->f, (count + 1) * sizeof *g->properties);
-    for (uint32_t i = 0; i < count; i++) {
-        struct entry *e = &v->properties.list[i];
-        struct site below = site_below(g->s, true);
-        below.add_null = g->f->p->all_required && !is_required(v, e->key);
-        struct node *n = lower(g->f, e->parts, below);
-        if (n == NULL)
-            lose_property(g, e->key);
-        else
-            g->properties[g->property_count++] =
-                (struct named_node){renamed_key(g->f, e->key, g->s), n};
-    }
+    g->properties = flattener_alloc(g->f, (count + v->required.count + 1) * sizeof *g->properties);
+    for (uint32_t i = 0; i < count; i++)
+        lower_property(g, &v->properties.list[i]);
+    add_required_properties(g);
 }
 
 static bool has_property(const struct building *g, struct span key)
@@ -179,7 +185,7 @@ static void put_properties(struct building *g)
 {
     bool empty = g->property_count == 0;
     bool said = (g->v->seen[KW_PROPERTIES / 64] & 1ULL << (KW_PROPERTIES % 64)) != 0;
-    if (empty && !g->s.root && (!said || g->f->p->filled_objects))
+    if (empty && !g->s.root && (!said || !g->v->typed || g->f->p->filled_objects))
         return;
     if (empty && g->s.root && !said && g->s.depth > 0)
         return;
@@ -197,7 +203,9 @@ static void put_additional_value(struct building *g)
         return;
     }
     struct node *n = lower(f, v->additional, below);
-    if (n == NULL)
+    if (n != NULL && n->count == 0)
+        builder_raw(&g->b, KW_ADDITIONAL_PROPERTIES, SPAN_LITERAL("true"));
+    else if (n == NULL)
         builder_raw(&g->b, KW_ADDITIONAL_PROPERTIES, SPAN_LITERAL("false"));
     else
         builder_node(&g->b, KW_ADDITIONAL_PROPERTIES, n);
@@ -254,6 +262,8 @@ static void put_map(struct building *g, enum keyword k, struct entries *e, bool 
     struct named_node *map = flattener_alloc(g->f, e->count * sizeof *map);
     struct site below = site_below(g->s, k == KW_PATTERN_PROPERTIES);
     below.root = rename && g->s.root;
+    if (below.root && below.depth == 0)
+        below.depth = 1;
     for (uint32_t i = 0; i < e->count; i++) {
         struct span key = rename ? renamed_key(g->f, e->list[i].key, g->s) : e->list[i].key;
         map[i] = (struct named_node){key, lower(g->f, e->list[i].parts, below)};

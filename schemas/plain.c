@@ -59,6 +59,27 @@ static const enum keyword canonical_order[] = {
     KW_DESCRIPTION,
 };
 
+struct building *building_take(struct flattener *f)
+{
+    struct building *g = f->free_buildings;
+    if (g != NULL)
+        f->free_buildings = g->next_free;
+    else
+        g = flattener_alloc(f, sizeof *g);
+    size_t from = offsetof(struct building, done);
+    memset((char *)g + from, 0, sizeof *g - from);
+    g->f = f;
+    g->b.count = g->front.count = g->back.count = 0;
+    g->losses_before = f->loss_total;
+    return g;
+}
+
+void building_give(struct flattener *f, struct building *g)
+{
+    g->next_free = f->free_buildings;
+    f->free_buildings = g;
+}
+
 struct site site_below(struct site s, bool deeper)
 {
     return (struct site){
@@ -565,5 +586,7 @@ struct node *build_plain(struct flattener *f, struct view *v, unsigned types, st
         put_member(g, place_of((enum keyword)v->order[i]));
     for (size_t i = 0; i < ARRAY_COUNT(canonical_order); i++)
         put_member(g, canonical_order[i]);
-    return build_finish(g);
+    struct node *n = build_finish(g);
+    building_give(f, g);
+    return n;
 }

@@ -95,7 +95,7 @@ static struct span name_for(struct flattener *f, int target)
     struct span unique = plain;
     for (size_t n = f->definition_count + 1; table_get(f->names_taken, unique) != NULL; n++)
         unique = flattener_printf(f, "%.*s_%zu", SPAN_ARGS(span_slice(plain, 0, 50)), n);
-    table_put(f->names_taken, unique, f);
+    table_put(f->names_taken, unique, (void *)(uintptr_t)(f->definition_count + 1));
     return unique;
 }
 
@@ -114,7 +114,7 @@ static struct span definition_name(struct flattener *f, int target)
         f->definition_capacity = capacity;
     }
     struct span name = name_for(f, target);
-    f->definition[f->definition_count++] = (struct definition){target, name, NULL};
+    f->definition[f->definition_count++] = (struct definition){.target = target, .name = name};
     table_put(f->definition_of, key, (void *)(uintptr_t)f->definition_count);
     return name;
 }
@@ -130,14 +130,14 @@ bool keep_reference(struct flattener *f, const struct part *parts, struct site s
 {
     enum keyword k;
     if (parts == NULL || parts->next != NULL || parts->any != NULL || parts->flags != 0 ||
-        f->p->refs == REFS_INLINE || s.root || s.below_map)
+        f->p->refs == REFS_INLINE || s.root || s.below_map || s.definition)
         return false;
     int target, value = find_reference(f, parts->node, &k, bare);
     if (value == JSON_NONE || (!*bare && f->p->refs != REFS_SIBLINGS) ||
         document_resolve(f->d, parts->node, k, value, &target) != RESOLVED)
         return false;
     target = final_target(f, target);
-    if (json_type(f->j, target) != JSON_OBJECT || json_first(f->j, target) == JSON_NONE)
+    if (json_type(f->j, target) != JSON_OBJECT)
         return false;
     if (f->p->refs_to_defs && !is_definition(f, target) && !document_is_cyclic(f->d, target))
         return false;
@@ -170,7 +170,47 @@ void lower_definitions(struct flattener *f)
 {
     for (size_t i = 0; i < f->definition_count; i++) {
         struct part *part = part_new(f, f->definition[i].target, 0, NULL);
-        struct node *n = lower(f, part, (struct site){.depth = 1});
+        struct node *n = lower(f, part, (struct site){.depth = 1, .definition = true});
         f->definition[i].node = n != NULL ? n : never_definition(f);
     }
+}
+
+static void mark_reference(struct flattener *f, struct span raw)
+{
+    static const struct span prefix = {"\"#/$defs/", 9};
+    if (raw.size <= prefix.size)
+        return;
+    struct span name = span_slice(raw, prefix.size, raw.size - 1);
+    uintptr_t at = (uintptr_t)table_get(f->names_taken, name);
+    if (at == 0 || f->definition[at - 1].used)
+        return;
+    f->definition[at - 1].used = true;
+    f->mark[f->mark_count++] = (uint32_t)at - 1;
+}
+
+static void mark_node(struct flattener *f, const struct node *n)
+{
+    for (uint32_t i = 0; n != NULL && i < n->count; i++) {
+        const struct member *m = &n->members[i];
+        if (m->kind == MEMBER_RAW && m->keyword == KW_REF)
+            mark_reference(f, m->as.raw);
+        if (m->kind == MEMBER_NODE)
+            mark_node(f, m->as.node);
+        for (uint32_t k = 0; k < m->count; k++)
+            mark_node(f, m->kind == MEMBER_MAP ? m->as.map[k].node : m->as.list[k]);
+    }
+}
+
+// Some were met only in what was told in words in the end.
+void drop_unused_definitions(struct flattener *f, const struct node *root)
+{
+    f->mark = flattener_alloc(f, (f->definition_count + 1) * sizeof *f->mark);
+    mark_node(f, root);
+    for (uint32_t i = 0; i < f->mark_count; i++)
+        mark_node(f, f->definition[f->mark[i]].node);
+    size_t left = 0;
+    for (size_t i = 0; i < f->definition_count; i++)
+        if (f->definition[i].used)
+            f->definition[left++] = f->definition[i];
+    f->definition_count = left;
 }

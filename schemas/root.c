@@ -310,8 +310,11 @@ struct node *lower_root(struct flattener *f)
         f->active = NULL;
     }
     lower_definitions(f);
-    if (n == NULL)
+    if (n == NULL) {
         n = wrapped_root(f);
+        lower_definitions(f);
+    }
+    drop_unused_definitions(f, n);
     fill_definitions(f, n);
     if (f->p->root_is_bare)
         bare_root(f, n);

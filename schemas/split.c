@@ -36,8 +36,11 @@ static struct node *union_node(struct flattener *f, struct node **list, size_t c
 
 static void add_null(struct flattener *f, struct node **list, size_t *count)
 {
-    if (f->p->null_style == NULL_TYPE)
-        list[(*count)++] = typed_node(f, SPAN_LITERAL("\"null\""));
+    if (f->p->null_style != NULL_TYPE)
+        return;
+    struct node *n = typed_node(f, SPAN_LITERAL("\"null\""));
+    n->is_null = n->takes_null = true;
+    list[(*count)++] = n;
 }
 
 static struct node *with_flag(struct flattener *f, struct node *n)
@@ -132,14 +135,16 @@ static void forget_notes(struct view *v)
 static struct node *of_one_type(struct flattener *f, const struct view *v, unsigned type,
                                 struct site s)
 {
-    struct view *one = flattener_alloc(f, sizeof *one);
+    struct view *one = view_take(f);
     *one = *v;
     forget_notes(one);
     keep_values_of(f, one, type);
     one->typed = true;
     one->types = type;
     one->type_count = 0;
-    return build_plain(f, one, type, s);
+    struct node *n = build_plain(f, one, type, s);
+    view_give(f, one);
+    return n;
 }
 
 static struct node *only_null(struct flattener *f, struct view *v, struct site s)

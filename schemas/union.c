@@ -62,6 +62,27 @@ static bool is_null_schema(const struct flattener *f, const struct part *branch)
     return json_string_is(f->j, type, "null") || json_string_is(f->j, type, "NULL");
 }
 
+// A keyword that the provider gets as words at most.
+static bool is_only_told(const struct flattener *f, enum keyword k)
+{
+    switch (k) {
+    case KW_REF:
+    case KW_DYNAMIC_REF:
+    case KW_RECURSIVE_REF:
+    case KW_ALL_OF:
+    case KW_ONE_OF:
+    case KW_CONST:
+    case KW_PREFIX_ITEMS:
+    case KW_ADDITIONAL_ITEMS:
+    case KW_NULLABLE:
+    case KW_EXCLUSIVE_MINIMUM:
+    case KW_EXCLUSIVE_MAXIMUM:
+        return false;
+    default:
+        return k == KW_UNKNOWN ? !f->p->keeps[KW_ALL_OF] : !f->p->keeps[k];
+    }
+}
+
 static bool only_demands_presence(const struct flattener *f, const struct part *branch)
 {
     if (branch == NULL || branch->next != NULL || branch->any != NULL ||
@@ -74,7 +95,7 @@ static bool only_demands_presence(const struct flattener *f, const struct part *
         bool presence = k == KW_REQUIRED || k == KW_NOT || k == KW_DEPENDENT_REQUIRED ||
                         k == KW_MIN_PROPERTIES || k == KW_MAX_PROPERTIES;
         some = some || presence;
-        if (!presence && k != KW_TITLE && k != KW_DESCRIPTION && k != KW_COMMENT)
+        if (!presence && k != KW_TITLE && k != KW_DESCRIPTION && !is_only_told(f, k))
             return false;
     }
     return some;
@@ -125,6 +146,7 @@ struct union_job {
     const struct alternatives *any;
     bool distribute, flag; // base into each branch; null is a flag
     bool nullable, exclusive;
+    unsigned survivor; // the first branch that a value fits
     struct node_list nodes;
 };
 
@@ -161,6 +183,8 @@ static void lower_branches(struct union_job *u)
         struct node *n = lower(u->f, branch_parts(u, i), below);
         if (n == NULL)
             continue;
+        if (u->nodes.count == 0)
+            u->survivor = i;
         u->nullable = u->nullable || (u->flag && n->is_null);
         if (!(u->flag && n->is_null))
             splice(u->f, &u->nodes, n, u->exclusive);
@@ -325,8 +349,12 @@ static bool lower_as_is(struct union_job *u)
     lower_branches(u);
     if (u->exclusive && f->loss_total != before) {
         // A branch that became wider would overlap where it did not.
+        struct node_list old = u->nodes;
+        u->nodes = (struct node_list){.count = 0};
         u->exclusive = false;
         overlaps = true;
+        for (size_t i = 0; i < old.count; i++)
+            splice(f, &u->nodes, old.list[i], false);
     }
     if (overlaps)
         flattener_lose(f, LOSS_ONE_OF, u->v->origin, "branches overlap");
@@ -354,6 +382,32 @@ static void add_all_of(struct flattener *f, struct node *n, struct node **list, 
     n->takes_null = null;
 }
 
+// One branch is left, so it applies like everything else that stands there.
+static struct node *lower_survivor(struct union_job *u)
+{
+    struct flattener *f = u->f;
+    struct part *all = parts_flagged(f, u->parts, PART_NO_UNIONS), **at = &all;
+    while (*at != NULL) {
+        (*at)->flags |= span_is_absent(u->v->ref) ? 0 : PART_NO_REF;
+        at = &(*at)->next;
+    }
+    *at = parts_flagged(f, u->any->branch[u->survivor], 0);
+    while (*at != NULL)
+        at = &(*at)->next;
+    for (unsigned k = 0; k < u->v->union_count; k++)
+        if (u->v->unions[k] != u->any) {
+            *at = part_of_alternatives(f, u->v->unions[k]);
+            at = &(*at)->next;
+        }
+    struct view *v = view_take(f);
+    gather(f, all, v, false);
+    v->ref = u->v->ref;
+    u->s.level++;
+    struct node *n = lower_gathered(f, v, all, u->s);
+    view_give(f, v);
+    return n;
+}
+
 static struct node *lower_with_siblings(struct flattener *f, struct view *v,
                                         const struct part *parts, struct site s)
 {
@@ -370,6 +424,8 @@ static struct node *lower_with_siblings(struct flattener *f, struct view *v,
         }
         if (!lower_as_is(u))
             return NULL;
+        if (u->nodes.count == 1 && s.level < 100)
+            return lower_survivor(u);
         if (i == 0)
             first = u;
         else
@@ -391,6 +447,8 @@ static struct node *lower_with_siblings(struct flattener *f, struct view *v,
 struct node *build_union(struct flattener *f, struct view *v, const struct part *parts,
                          struct site s)
 {
+    // Branches that say more than a type may turn out equal, or empty, once they are written.
+    f->unsettled = f->unsettled || f->p->union_alone || f->loss_total > 0;
     if (!f->p->union_alone)
         return lower_with_siblings(f, v, parts, s);
     for (unsigned i = 0; i < v->union_count;) {

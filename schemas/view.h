@@ -56,6 +56,7 @@ struct condition {
 };
 
 struct view {
+    struct view *next_free;
     int origin;                          // where it was gathered first, for notes
     bool never;                          // no value fits
     bool cut;                            // what stands below was left away: give the types only
