@@ -14,7 +14,30 @@ enum {
     ASK_MOST = 3,
     ASK_AGAIN_MS = 300,
     RELIST_MS = 1000,
+    PATIENCE_MS = 2000,
 };
+
+static void in_trouble(struct binder *b, const struct failure *why)
+{
+    if (b->trouble.fault == 0) {
+        LOG(LOG_WARN, "driver.away", LOG_FAILURE(why));
+        b->trouble_since_ms = loop_now_ms(b->loop);
+        timer_start(&b->patience, PATIENCE_MS);
+    }
+    b->trouble = *why;
+    failure_prefix(&b->trouble, "driver");
+}
+
+static void patience_ends(struct timer *timer)
+{
+    struct binder *b = CONTAINER_OF(timer, struct binder, patience);
+    loop_defer(b->loop, &b->janitor);
+}
+
+bool driver_is_away(const struct binder *b)
+{
+    return b->trouble.fault != 0 && loop_now_ms(b->loop) - b->trouble_since_ms >= PATIENCE_MS;
+}
 
 static bool is_in_grace(const struct binder *b)
 {
@@ -211,10 +234,8 @@ static void listed(void *owner, const struct driver_answer *answer, const struct
 {
     struct binder *b = owner;
     if (why != NULL) {
-        b->trouble = *why;
-        failure_prefix(&b->trouble, "driver");
+        in_trouble(b, why);
         timer_start(&b->relist, RELIST_MS);
-        loop_defer(b->loop, &b->janitor);
         return;
     }
     b->trouble.fault = 0;
@@ -271,12 +292,7 @@ static void exited(void *owner, struct span id, int64_t generation, struct span 
 
 static void disconnected(void *owner, const struct failure *why)
 {
-    struct binder *b = owner;
-    if (b->trouble.fault == 0)
-        LOG(LOG_WARN, "driver.disconnected", LOG_FAILURE(why));
-    b->trouble = *why;
-    failure_prefix(&b->trouble, "driver");
-    loop_defer(b->loop, &b->janitor);
+    in_trouble(owner, why);
 }
 
 static const struct driver_events events = {
@@ -296,6 +312,7 @@ static void store_told(void *owner, const struct store_answer *answer, const str
 void adopt_start(struct binder *b)
 {
     timer_init(&b->relist, b->loop, ask_list);
+    timer_init(&b->patience, b->loop, patience_ends);
     if (store_was_empty(b->store))
         b->grace_until_ms = loop_now_ms(b->loop) + b->with.grace_ms;
     store_sandbox_list(b->store, store_told, b);
@@ -304,5 +321,6 @@ void adopt_start(struct binder *b)
 void adopt_stop(struct binder *b)
 {
     timer_cancel(&b->relist);
+    timer_cancel(&b->patience);
     free(b->kept);
 }

@@ -19,7 +19,7 @@ static void look_up_arrivals(struct binder *b)
         struct bind_wait *w = LIST_ENTRY(node, struct bind_wait, node);
         if (b->adopted)
             wait_look_up(w);
-        else if (b->trouble.fault != 0)
+        else if (driver_is_away(b))
             wait_finish(w, &b->trouble, 1000);
         else
             list_append(&b->arrivals, node);

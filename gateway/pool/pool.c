@@ -226,9 +226,9 @@ static void fail_surplus(struct pool *p)
                     "profile %s is at its maximum of %" PRId64 " sandboxes in all",
                     p->profile->name, p->profile->maximum);
         wait_ms = 5000;
-    } else if (p->failures < 3 && p->b->trouble.fault == 0) {
+    } else if (p->failures < 3 && !driver_is_away(p->b)) {
         return;
-    } else if (p->b->trouble.fault != 0) {
+    } else if (driver_is_away(p->b)) {
         why = p->b->trouble;
         why.fault = FAULT_UNAVAILABLE;
         wait_ms = 1000;

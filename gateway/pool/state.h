@@ -40,6 +40,8 @@ struct binder {
     bool adopted;
     size_t adopting;             // sandboxes still to be asked
     struct failure trouble;      // fault 0 while the driver can be reached
+    int64_t trouble_since_ms;    // monotonic
+    struct timer patience;       // with a driver that may only be restarting
     int64_t grace_until_ms;      // monotonic; nothing that does not answer is deleted before
     struct sandbox_record *kept; // owned; the store's list, until the first adoption is over
     size_t kept_count;
@@ -220,6 +222,7 @@ void ward_knows(struct ward *w, const char *session);
 void ward_suspect(struct ward *w);
 
 // reaper.c, adopt.c, evict.c
+bool driver_is_away(const struct binder *b); // for longer than a restart takes
 void reaper_tick(struct timer *timer);
 void adopt_start(struct binder *b);
 void adopt_stop(struct binder *b);

@@ -12,7 +12,7 @@
 enum {
     LINE_BYTES = 64 * 1024,
     BACKOFF_FIRST_MS = 50,
-    BACKOFF_MOST_MS = 1000, // an exit is told within two seconds, also past a driver's restart
+    BACKOFF_MOST_MS = 250, // an exit is told within two seconds, also past a driver's restart
 };
 
 struct driver_event_stream {

@@ -236,7 +236,8 @@ static void put_call(struct client_link *link, struct http_call *call)
     buffer_release(&call->request);
     if (call->paused)
         stream_pause(link->stream);
-    if (rc != 0) {
+    // A stream that failed already says why by itself, in `closed`.
+    if (rc != 0 && rc != FAULT_CLOSED) {
         failure_set(&why, FAULT_TOO_LARGE, "the request does not fit into the write buffer");
         fail_call(link, &why);
     }
