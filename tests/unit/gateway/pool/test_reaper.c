@@ -136,6 +136,24 @@ static void nobody_is_called_on_less_often_than_an_orphan_ends_itself(void **sta
     assert_in_range(w->statuses - before, 9, 11);
 }
 
+static void a_worker_that_ends_itself_at_its_absolute_end_was_not_lost(void **state)
+{
+    struct world *w = *state;
+    w->profiles[1].idle_ms = w->profiles[1].absolute_ms;
+    world_open(w);
+    struct session before = session_new(w, w->alice, 1);
+    call(w, &before);
+    world_pass(w, w->profiles[1].absolute_ms - 1000);
+    struct session late = session_new(w, w->alice, 1);
+    call(w, &late);
+    clock_fake_advance_ms(&w->clock, 1000);
+    box_dies(w, bound_box(w, 0));
+    assert_int_equal(call(w, &late).fault, FAULT_NOT_FOUND);
+    world_pass(w, 100);
+    struct session after = session_new(w, w->alice, 1);
+    assert_int_equal(call(w, &after).fault, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +165,7 @@ int main(void)
         IN_WORLD(a_session_is_over_at_its_absolute_end_and_not_before),
         IN_WORLD(lives_count_from_the_claim_and_not_from_the_start),
         IN_WORLD(an_idle_sandbox_whose_worker_is_silent_is_lost_not_kept),
+        IN_WORLD(a_worker_that_ends_itself_at_its_absolute_end_was_not_lost),
         IN_WORLD(nobody_is_called_on_less_often_than_an_orphan_ends_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
