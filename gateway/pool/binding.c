@@ -100,7 +100,10 @@ static void settle_waiters(struct binding *binding)
 static void record_end(struct binding *binding, enum ending ending)
 {
     struct binding_record *r = &binding->record;
+    int64_t now = store_now_ms(binding->b->store);
     bool lost = ending == ENDING_LOST || ending == ENDING_IDLE;
+    if (!is_session(binding)) // as long as a session that saw it may live
+        r->until_ms = now + binding->profile->absolute_ms;
     if (lost && binding->profile->on_loss == ON_LOSS_REPLACE) {
         r->state = BINDING_LOST;
     } else if (is_session(binding)) {
@@ -108,7 +111,7 @@ static void record_end(struct binding *binding, enum ending ending)
     } else {
         // Other sessions of this principal may begin anew; those that exist are over.
         r->state = BINDING_FREE;
-        r->ended_ms = store_now_ms(binding->b->store);
+        r->ended_ms = now;
     }
     keep(binding);
 }
