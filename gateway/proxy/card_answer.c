@@ -76,6 +76,31 @@ static enum step answer_initialize(struct post *p, const struct mcp_message *m,
     return close_result(p);
 }
 
+// --- discover ---------------------------------------------------------------------------------
+
+#define COMPLETE "\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\""
+
+// Never waits and never fails: a client takes a 5xx here as the end of it.
+static enum step answer_discover(struct post *p, const struct mcp_message *m,
+                                 const struct card *card)
+{
+    struct span capabilities = card != NULL ? card_member(card, "capabilities") : SPAN_NONE;
+    struct span server = card != NULL ? card_member(card, "serverInfo") : SPAN_NONE;
+    open_result(p, m);
+    buffer_append_string(&p->out, COMPLETE ",\"supportedVersions\":");
+    mcp_revisions_write(dispatch_eras, &p->out);
+    append_member(&p->out, "capabilities",
+                  span_is_absent(capabilities) ? SPAN_LITERAL("{\"tools\":{}}") : capabilities);
+    if (card != NULL)
+        append_member(&p->out, "instructions", card_member(card, "instructions"));
+    if (!span_is_absent(server)) {
+        buffer_append_string(&p->out, ",\"_meta\":{\"" MCP_META_PREFIX "serverInfo\":");
+        buffer_append(&p->out, server);
+        buffer_append_char(&p->out, '}');
+    }
+    return close_result(p);
+}
+
 // --- lists ---------------------------------------------------------------------------------------
 
 static enum step answer_list(struct post *p, const struct mcp_message *m, const struct card *card,
@@ -91,6 +116,8 @@ static enum step answer_list(struct post *p, const struct mcp_message *m, const 
         return STEP_NEXT;
     }
     open_result(p, m);
+    if (p->mcp.era == MCP_ERA_MODERN)
+        buffer_append_string(&p->out, COMPLETE ",");
     buffer_printf(&p->out, "\"%s\":", member);
     buffer_append(&p->out, list);
     return close_result(p);
@@ -141,12 +168,15 @@ enum step card_answer(struct post *p, const struct mcp_message *m)
         open_result(p, m);
         return close_result(p);
     }
-    enum mcp_revision revision = negotiate(p, m);
+    enum mcp_revision revision =
+        d->handling == HANDLE_INITIALIZE ? negotiate(p, m) : p->mcp.revision;
     // The id goes out with the head, which waiting may send before the answer.
     if (d->handling == HANDLE_INITIALIZE && span_is_absent(p->reply.session) &&
         make_session(p, revision) != 0)
         return post_refuse(p, 200, MCP_ERROR_INTERNAL, m->id, "no session could be made");
     const struct card *card = binder_card(p->v->proxy->binder, p->place.profile, &why);
+    if (d->handling == HANDLE_DISCOVER)
+        return answer_discover(p, m, card);
     if (card == NULL)
         return wait_for_card(p, m, &why);
     if (d->handling == HANDLE_LIST)

@@ -9,9 +9,11 @@
 enum handling {
     HANDLE_UNKNOWN,    // no such method here
     HANDLE_INITIALIZE, // from the card; makes a session
+    HANDLE_DISCOVER,   // from the card
     HANDLE_PING,
     HANDLE_LIST,    // from the card's member
     HANDLE_SANDBOX, // needs hands
+    HANDLE_LISTEN,  // a held stream
 };
 
 struct dispatch {

@@ -21,6 +21,7 @@ static void end(struct post *p)
         return;
     p->is_ended = true;
     serve_release(p);
+    listen_release(p);
     if (p->wait != NULL)
         bind_wait_cancel(p->wait);
     p->wait = NULL;
@@ -149,6 +150,11 @@ static bool is_sandbox_gone(struct post *p)
 
 static enum step find_session(struct post *p)
 {
+    // Modern requests know no session; what was sent is ignored.
+    if (p->mcp.era == MCP_ERA_MODERN) {
+        p->session.state = SESSION_ABSENT;
+        return is_sandbox_gone(p) ? refuse_dead_handle(p) : STEP_NEXT;
+    }
     bool initializes = !p->mcp.is_batch && p->mcp.messages->method == MCP_METHOD_INITIALIZE;
     if (initializes)
         p->session.state = SESSION_ABSENT; // a stale id on initialize says nothing
@@ -338,13 +344,15 @@ static void on_drained(struct visit *v)
     serve_drained(v->state);
 }
 
-// A legacy client that leaves has not cancelled: what runs goes on and its result is dropped. What
-// has not reached the sandbox yet is not sent.
+// A legacy client that leaves has not cancelled: what runs goes on and its result is dropped. For a
+// modern one, leaving is cancelling. What has not reached the sandbox yet is not sent.
 static void on_closed(struct visit *v, const struct failure *why)
 {
     struct post *p = v->state;
     (void)why;
     reply_fini(&p->reply);
+    if (p->call != NULL && p->mcp.era == MCP_ERA_MODERN)
+        serve_cancel(p);
     if (p->call != NULL)
         serve_drained(p);
     else

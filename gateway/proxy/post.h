@@ -38,8 +38,9 @@ struct post {
     enum link_answer answer; // its form
     bool has_answer;
     struct session_call in_flight;
-    struct timer timer;       // of the call, or of waiting for the card
-    int64_t card_deadline_ms; // monotonic; 0: not waiting
+    struct session_stream listening; // of subscriptions/listen
+    struct timer timer;              // of the call, or of waiting for the card
+    int64_t card_deadline_ms;        // monotonic; 0: not waiting
 };
 
 void post_run(struct post *p); // goes on with the step it stands at
@@ -53,6 +54,11 @@ enum step serve_messages(struct post *p);
 void serve_drained(struct post *p);
 // Lets go of the lease and of the call; the call goes on in the worker.
 void serve_release(struct post *p);
+void serve_cancel(struct post *p); // the call ends in the worker too
+
+// subscriptions/listen: WAIT while the stream is held.
+enum step listen_start(struct post *p, const struct mcp_message *m);
+void listen_release(struct post *p);
 
 // Whether the message needs hands, by its method.
 bool serve_needs_sandbox(struct post *p);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "gateway/lib/loop/loop.h"
+#include "gateway/lib/mcp/header_value.h"
 #include "gateway/proxy/dispatch.h"
 #include "gateway/proxy/post.h"
 
@@ -42,6 +43,14 @@ void serve_release(struct post *p)
     if (p->lease != NULL)
         lease_release(p->lease);
     p->lease = NULL;
+}
+
+void serve_cancel(struct post *p)
+{
+    if (p->call != NULL)
+        link_call_stop(p->call, true);
+    p->call = NULL;
+    p->v->outcome = fault_name(FAULT_CANCELLED);
 }
 
 void serve_drained(struct post *p)
@@ -193,6 +202,22 @@ static void note_tool(struct post *p, const struct mcp_message *m)
     v->tool[size] = '\0';
 }
 
+// Copied, since the call may outlive its client, and the head of the exchange with it.
+static void collect_headers(struct post *p, const struct mcp_message *m, struct link_request *r)
+{
+    static const char *const trace[] = {"traceparent", "tracestate", "baggage"};
+    for (size_t i = 0; i < ARRAY_COUNT(trace) && p->v->ex != NULL; i++)
+        r->trace[i] = arena_copy(p->arena, exchange_header(p->v->ex, trace[i]));
+    if (p->mcp.era != MCP_ERA_MODERN)
+        return;
+    struct buffer name;
+    buffer_init(&name, 2 * MCP_NAME_BYTES);
+    r->method = m->method_text;
+    if (!span_is_absent(m->name) && mcp_header_encode(m->name, &name) == 0)
+        r->name = arena_copy(p->arena, buffer_span(&name));
+    buffer_fini(&name);
+}
+
 static enum step forward(struct post *p, const struct mcp_message *m)
 {
     struct visit *v = p->v;
@@ -205,11 +230,7 @@ static enum step forward(struct post *p, const struct mcp_message *m)
         .accepts_events = p->reply.accept.events && !p->mcp.is_batch,
         .body = p->mcp.is_batch ? json_raw(p->doc, m->node) : buffer_span(&p->body),
     };
-    if (v->ex != NULL) {
-        request.trace[0] = exchange_header(v->ex, "traceparent");
-        request.trace[1] = exchange_header(v->ex, "tracestate");
-        request.trace[2] = exchange_header(v->ex, "baggage");
-    }
+    collect_headers(p, m, &request);
     note_tool(p, m);
     p->has_answer = false;
     p->call = link_call_start(&request, &call_ops, p);
@@ -233,6 +254,8 @@ static enum step serve_one(struct post *p, const struct mcp_message *m)
     if (d->handling == HANDLE_UNKNOWN ||
         (d->capability != NULL && !card_has_capability(p, d->capability)))
         return answer_error(p, m, MCP_ERROR_METHOD, "Method not found");
+    if (d->handling == HANDLE_LISTEN)
+        return listen_start(p, m);
     if (d->handling != HANDLE_SANDBOX)
         return card_answer(p, m);
     if (p->lease == NULL)

@@ -28,7 +28,14 @@ struct link_call {
 static struct http_call *send_message(const struct link_request *r, const char *id,
                                       const struct http_call_ops *ops, void *owner)
 {
-    static const char *const trace[] = {"traceparent", "tracestate", "baggage"};
+    const struct http_header optional[] = {
+        {SPAN_LITERAL(LINK_HEADER_SESSION), r->session},
+        {SPAN_LITERAL("mcp-method"), r->method},
+        {SPAN_LITERAL("mcp-name"), r->name},
+        {SPAN_LITERAL("traceparent"), r->trace[0]},
+        {SPAN_LITERAL("tracestate"), r->trace[1]},
+        {SPAN_LITERAL("baggage"), r->trace[2]},
+    };
     struct http_header headers[HEADERS] = {
         {SPAN_LITERAL("authorization"), span_from_string(lease_authorization(r->lease))},
         {SPAN_LITERAL("content-type"), SPAN_LITERAL("application/json")},
@@ -40,11 +47,9 @@ static struct http_call *send_message(const struct link_request *r, const char *
         {SPAN_LITERAL(LINK_HEADER_READER), r->reader},
     };
     size_t count = 6;
-    if (!span_is_absent(r->session))
-        headers[count++] = (struct http_header){SPAN_LITERAL(LINK_HEADER_SESSION), r->session};
-    for (size_t i = 0; i < ARRAY_COUNT(trace); i++) {
-        if (!span_is_absent(r->trace[i]))
-            headers[count++] = (struct http_header){span_from_string(trace[i]), r->trace[i]};
+    for (size_t i = 0; i < ARRAY_COUNT(optional); i++) {
+        if (!span_is_absent(optional[i].value))
+            headers[count++] = optional[i];
     }
     struct http_request request = {
         .method = SPAN_LITERAL("POST"),

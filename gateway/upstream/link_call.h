@@ -17,8 +17,10 @@ struct link_request {
     struct span reader;   // who reads: the session, else the principal
     const char *version;  // of the protocol
     bool accepts_events;  // else the worker answers with JSON alone
-    struct span body;     // borrowed until the call is over
+    struct span body;     // borrowed until the call is over, as all spans here
     struct span trace[3]; // traceparent, tracestate, baggage; absent ones are left out
+    // Headers of a modern request, mirrored from its body; else absent.
+    struct span method, name;
 };
 
 enum link_answer { LINK_JSON, LINK_EVENTS, LINK_ACCEPTED };

@@ -256,7 +256,7 @@ export class Wrist {
         all.accept ??= "application/json, text/event-stream";
       }
       const library = plain ? http : https;
-      const request = library.request(`${plain ? this.plainUrl : this.url}${target}`, { method, headers: all, agent }, (response) => {
+      const request = library.request(`${plain ? this.plainUrl : this.url}${target}`, { method, headers: all, agent, servername: "localhost" }, (response) => {
         let text = "";
         response.setEncoding("utf8").on("data", (part) => (text += part));
         response.on("error", reject);

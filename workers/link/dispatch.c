@@ -22,6 +22,7 @@ struct pending {
     const struct tool *tool;
     char *id;    // owned; the raw JSON-RPC id
     char *token; // owned; the raw progress token, "" for none
+    enum mcp_era era;
     struct timer timer;
     int64_t started_us;
 };
@@ -54,6 +55,19 @@ static void answer_error(struct answer *answer, struct span id, int code, struct
     buffer_fini(&json);
 }
 
+// A modern result says that it is one, and no question.
+static void answer_complete(struct answer *answer, struct span id, struct span result)
+{
+    struct buffer json;
+    buffer_init(&json, RESPONSE_LIMIT);
+    if (buffer_append_string(&json, "{\"resultType\":\"complete\",") == 0 &&
+        buffer_append(&json, span_slice(result, 1, result.size)) == 0)
+        answer_result(answer, id, buffer_span(&json));
+    else
+        answer_skip(answer);
+    buffer_fini(&json);
+}
+
 // --- tools/call -----------------------------------------------------------------------------
 
 static void on_ended(void *owner, struct span result)
@@ -62,6 +76,8 @@ static void on_ended(void *owner, struct span result)
     timer_cancel(&p->timer);
     if (span_is_absent(result))
         answer_skip(p->answer);
+    else if (p->era == MCP_ERA_MODERN)
+        answer_complete(p->answer, span_from_string(p->id), result);
     else
         answer_result(p->answer, span_from_string(p->id), result);
     loop_bury(p->loop, p, pending_free);
@@ -116,6 +132,7 @@ static void tools_call(struct service *s, const struct json *doc, const struct m
         .loop = s->options.loop,
         .answer = answer,
         .tool = tool,
+        .era = caller->era,
         .id = memory_copy_span(m->id),
         .token = memory_copy_span(m->progress_token != JSON_NONE ? json_raw(doc, m->progress_token)
                                                                  : SPAN_NONE),

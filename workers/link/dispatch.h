@@ -13,6 +13,7 @@ struct caller {
     struct span session; // absent: none
     struct span reader;
     struct span link_id; // absent: none
+    enum mcp_era era;
 };
 
 // `answer` gets the response, or is NULL where the message wants none.

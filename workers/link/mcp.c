@@ -132,8 +132,10 @@ static void handle(struct service *s, struct exchange *ex, const struct json *do
         find_own_session(s, ex, &caller, &context);
     else if (!linked_caller(s, ex, &caller))
         return;
-    else
+    else {
+        context.eras |= MCP_ERA_MODERN; // its sessions, discover and lists are the gateway's
         context.session_known = true;
+    }
     const struct mcp_headers headers = {
         .version = exchange_header(ex, "mcp-protocol-version"),
         .method = exchange_header(ex, "mcp-method"),
@@ -143,8 +145,10 @@ static void handle(struct service *s, struct exchange *ex, const struct json *do
     struct mcp_refusal refusal = {0};
     if (mcp_classify(doc, &headers, &context, exchange_arena(ex), &request, &refusal) != 0)
         respond_refusal(ex, &refusal);
-    else if (s->sessions == NULL || own_session_allows(ex, &caller, &context, &request))
+    else if (s->sessions == NULL || own_session_allows(ex, &caller, &context, &request)) {
+        caller.era = request.era;
         answer_all(s, ex, doc, &request, &caller);
+    }
 }
 
 static void post_body(struct service *s, struct exchange *ex, struct span body)

@@ -148,19 +148,114 @@ static void bad_requests_have_their_statuses(void **state)
     client_close(&c);
 }
 
-static void a_modern_probe_is_told_to_fall_back(void **state)
+#define META                                                                                       \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+#define MODERN(method) ANN BOTH "mcp-protocol-version: 2026-07-28\r\nmcp-method: " method "\r\n"
+#define MODERN_REQUEST(method)                                                                     \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":{" META "}}"
+#define MODERN_CALL                                                                                \
+    "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"B\\u00e4sh\"," \
+    "\"arguments\":{}," META "}}"
+
+static void discover_is_answered_at_once_even_without_a_card(void **state)
 {
     (void)state;
     int status;
     const char *text =
-        ask("POST /mcp", ANN "mcp-protocol-version: 2026-07-28\r\nmcp-method: server/discover\r\n",
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{\"_meta\":{"
-            "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-            "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
-            &status);
+        ask("POST /mcp", MODERN("server/discover"), MODERN_REQUEST("server/discover"), &status);
+    assert_int_equal(status, 200);
+    assert_non_null(
+        strstr(text, "\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\""));
+    assert_non_null(strstr(text, "\"supportedVersions\":[\"2026-07-28\",\"2025-11-25\""));
+    assert_non_null(strstr(text, "serverInfo\":{\"name\":\"w\""));
+    world.has_card = false;
+    text = ask("POST /mcp", MODERN("server/discover"), MODERN_REQUEST("server/discover"), &status);
+    assert_int_equal(status, 200);
+    assert_non_null(strstr(text, "\"capabilities\":{\"tools\":{}}"));
+}
+
+static void modern_requests_know_no_session_and_no_legacy_methods(void **state)
+{
+    (void)state;
+    int status;
+    struct client c;
+    char id[64];
+    client_open(&c);
+    client_send(&c, "POST /mcp", MODERN("tools/list") "mcp-session-id: stale\r\n",
+                MODERN_REQUEST("tools/list"));
+    assert_non_null(strstr(client_text(&c), "\"ttlMs\":0,\"cacheScope\":\"private\",\"tools\":["));
+    assert_int_equal(c.status, 200);
+    client_header(&c, "mcp-session-id", id, sizeof id);
+    assert_string_equal(id, "");
+    client_close(&c);
+    assert_non_null(strstr(
+        ask("POST /mcp", MODERN("initialize"), MODERN_REQUEST("initialize"), &status), "-32601"));
+    assert_int_equal(status, 404);
+    ask("POST /mcp", MODERN("ping"), MODERN_REQUEST("ping"), &status);
+    assert_int_equal(status, 404);
+    assert_non_null(
+        strstr(ask("POST /mcp", MODERN("x"), MODERN_REQUEST("tools/list"), &status), "-32020"));
     assert_int_equal(status, 400);
-    assert_non_null(strstr(text, "-32022"));
-    assert_non_null(strstr(text, "\"supported\":[\"2025-11-25\""));
+    ask("GET /mcp", ANN "mcp-protocol-version: 2026-07-28\r\n", NULL, &status);
+    assert_int_equal(status, 405);
+    ask("DELETE /mcp", ANN "mcp-protocol-version: 2026-07-28\r\n", NULL, &status);
+    assert_int_equal(status, 405);
+}
+
+static void a_modern_call_goes_on_with_its_headers_made_again(void **state)
+{
+    (void)state;
+    int status;
+    assert_string_equal(ask("POST /mcp", MODERN("tools/call") "mcp-name: =?base64?QsOkc2g=?=\r\n",
+                            MODERN_CALL, &status),
+                        world.worker_answer);
+    const char *seen = terminated(&world.worker_seen);
+    assert_non_null(strstr(seen, "mcp-method: tools/call\n"));
+    assert_non_null(strstr(seen, "mcp-name: =?base64?QsOkc2g=?=\n"));
+    assert_non_null(strstr(seen, "mcp-protocol-version: 2026-07-28\n"));
+    assert_null(strstr(seen, "wrist-session"));
+    assert_string_equal(world.session, "");
+    world.bind_fault = FAULT_LOST;
+    assert_non_null(
+        strstr(ask("POST /mcp", MODERN("tools/call") "mcp-name: =?base64?QsOkc2g=?=\r\n",
+                   MODERN_CALL, &status),
+               "{\"resultType\":\"complete\",\"content\""));
+}
+
+static void a_modern_client_that_leaves_cancels_its_call(void **state)
+{
+    (void)state;
+    struct client c;
+    world.mode = WORKER_WAITS;
+    client_open(&c);
+    client_send(&c, "POST /mcp", MODERN("tools/call") "mcp-name: =?base64?QsOkc2g=?=\r\n",
+                MODERN_CALL);
+    assert_int_equal(world.worker_calls, 1);
+    client_close(&c);
+    turn(20);
+    assert_non_null(strstr(terminated(&world.worker_seen), "POST /cancel"));
+    assert_int_equal(world.leases_live, 0);
+}
+
+static void listening_is_acknowledged_held_and_ended_with_a_result(void **state)
+{
+    (void)state;
+    struct client c;
+    client_open(&c);
+    client_send(&c, "POST /mcp", MODERN("subscriptions/listen"),
+                MODERN_REQUEST("subscriptions/listen"));
+    assert_non_null(strstr(client_news(&c), "data: {\"jsonrpc\":\"2.0\",\"method\":"
+                                            "\"notifications/subscriptions/acknowledged\""));
+    assert_false(c.is_ended);
+    clock_fake_advance_ms(&world.clock, 15001);
+    turn(20);
+    assert_string_equal(client_news(&c), ": wait\n\n");
+    proxy_end_streams(world.proxy);
+    turn(20);
+    assert_non_null(strstr(client_news(&c), "subscriptionId\":1}}}"));
+    assert_true(c.is_ended);
+    client_close(&c);
 }
 
 static void lists_come_from_the_card_and_unknown_methods_are_errors(void **state)
@@ -587,7 +682,11 @@ int main(void)
         T(sessions_of_others_and_unknown_ones_get_the_same_404),
         T(a_missing_session_is_400_unless_the_principal_names_the_sandbox),
         T(bad_requests_have_their_statuses),
-        T(a_modern_probe_is_told_to_fall_back),
+        T(discover_is_answered_at_once_even_without_a_card),
+        T(modern_requests_know_no_session_and_no_legacy_methods),
+        T(a_modern_call_goes_on_with_its_headers_made_again),
+        T(a_modern_client_that_leaves_cancels_its_call),
+        T(listening_is_acknowledged_held_and_ended_with_a_result),
         T(lists_come_from_the_card_and_unknown_methods_are_errors),
         T(a_call_is_forwarded_byte_by_byte_and_answered_as_it_came),
         T(a_slow_call_becomes_a_stream_with_comments_and_its_answer_an_event),
