@@ -19,6 +19,7 @@ struct proxy {
     struct authenticator auth;
     struct meters *meters;     // owned
     struct sessions *sessions; // owned
+    struct list posts;         // that have not ended, also those whose clients left
     struct list listeners;     // owned
     struct {
         const struct route *rows; // borrowed

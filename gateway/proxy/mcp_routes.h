@@ -5,6 +5,8 @@
 
 #include "gateway/proxy/route.h"
 
+struct proxy;
+
 extern const struct route mcp_routes[];
 extern const size_t mcp_route_count;
 
@@ -12,6 +14,7 @@ extern const size_t mcp_route_count;
 void mcp_post_enter(struct visit *v);
 void mcp_get_enter(struct visit *v);
 void mcp_delete_enter(struct visit *v);
+void mcp_post_end_all(struct proxy *p); // also of clients that left; the calls go on in the workers
 
 // An answer without JSON-RPC id, as GET and DELETE give: status, code and text.
 void mcp_answer_error(struct visit *v, int status, int code, const char *text);

@@ -20,6 +20,7 @@ static void end(struct post *p)
     if (p->is_ended)
         return;
     p->is_ended = true;
+    list_remove(&p->node);
     serve_release(p);
     listen_release(p);
     if (p->wait != NULL)
@@ -385,8 +386,15 @@ void mcp_post_enter(struct visit *v)
     buffer_init(&p->body, (size_t)v->config->body_bytes);
     buffer_init(&p->out, OUT_BYTES);
     timer_init(&p->timer, v->proxy->loop, NULL);
+    list_append(&v->proxy->posts, &p->node);
     v->state = p;
     v->ops = &ops;
     v->method = "POST";
     post_run(p);
+}
+
+void mcp_post_end_all(struct proxy *proxy)
+{
+    while (!list_is_empty(&proxy->posts))
+        end(LIST_ENTRY(proxy->posts.next, struct post, node));
 }

@@ -16,7 +16,8 @@
 enum step { STEP_NEXT, STEP_WAIT, STEP_DONE };
 
 struct post {
-    struct visit *v; // counted until the post has ended
+    struct visit *v;  // counted until the post has ended
+    struct list node; // of the proxy's posts
     size_t step;
     bool is_ended;
     struct arena *arena;     // owned; what the messages point into besides the body

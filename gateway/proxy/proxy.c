@@ -19,6 +19,7 @@ struct proxy *proxy_new(const struct proxy_options *options)
     p->auth = options->auth;
     p->meters = meters_new(options->metrics);
     p->sessions = sessions_new();
+    list_init(&p->posts);
     list_init(&p->listeners);
     proxy_add_routes(p, mcp_routes, mcp_route_count);
     return p;
@@ -26,6 +27,7 @@ struct proxy *proxy_new(const struct proxy_options *options)
 
 void proxy_free(struct proxy *p)
 {
+    mcp_post_end_all(p);
     LIST_EACH(node, &p->listeners)
     {
         struct proxy_listener *l = LIST_ENTRY(node, struct proxy_listener, node);

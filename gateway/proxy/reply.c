@@ -144,7 +144,8 @@ static void write_whole_event(struct reply *r, struct span json)
 void reply_message(struct reply *r, int status, struct span json)
 {
     struct http_header headers[3];
-    if (r->form == REPLY_OPEN && !r->is_batch && r->accept.json) {
+    // Statuses drive clients: a refusal is never dressed up as a stream.
+    if (r->form == REPLY_OPEN && !r->is_batch && (r->accept.json || status != 200)) {
         visit_respond(r->v, status, headers, json_headers(r, headers), json);
         set_ended(r);
         return;

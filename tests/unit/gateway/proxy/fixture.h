@@ -611,14 +611,14 @@ static int world_close(void **state)
     ask(NULL, NULL, NULL, NULL);
     http_server_close(world.server);
     turn(20);
+    proxy_free(world.proxy);
+    assert_int_equal(world.leases_live, 0);
+    assert_int_equal(metric_value(metric_gauge(world.metrics, "wrist_exchanges_live", "", "")), 0);
+    assert_int_equal(metric_value(metric_gauge(world.metrics, "wrist_streams_live", "", "")), 0);
     http_client_close(world.link);
     http_server_close(world.worker);
     listener_close(world.listener);
     turn(20);
-    assert_int_equal(world.leases_live, 0);
-    assert_int_equal(metric_value(metric_gauge(world.metrics, "wrist_exchanges_live", "", "")), 0);
-    assert_int_equal(metric_value(metric_gauge(world.metrics, "wrist_streams_live", "", "")), 0);
-    proxy_free(world.proxy);
     principal_drop(world.ann);
     principal_drop(world.bob);
     metrics_free(world.metrics);

@@ -405,6 +405,9 @@ static void a_client_of_events_alone_gets_events(void **state)
              strstr(ann, "mcp-session-id"));
     assert_non_null(strstr(ask("POST /mcp", headers, PING, &status), "data: {\"jsonrpc\""));
     assert_int_equal(status, 200);
+    // But a status that means something stays one.
+    ask("POST /mcp", ANN "accept: text/event-stream\r\nmcp-session-id: AAAA\r\n", PING, &status);
+    assert_int_equal(status, 404);
 }
 
 static void a_session_that_the_worker_forgot_is_bound_and_sent_once_again(void **state)
@@ -499,6 +502,19 @@ static void notifications_are_202_without_a_body_and_cancellation_goes_on(void *
     worker_answer(world.worker_exchange, 200, "application/json", "{}");
     turn(40);
     assert_int_equal(world.leases_live, 0);
+}
+
+static void a_call_whose_client_left_does_not_outlive_the_proxy(void **state)
+{
+    (void)state;
+    char ann[1024];
+    struct client c;
+    world.mode = WORKER_WAITS;
+    open_session("/mcp", ANN, ann);
+    client_open(&c);
+    client_send(&c, "POST /mcp", ann, CALL);
+    client_close(&c);
+    assert_int_equal(world.leases_live, 1); // and world_close counts again
 }
 
 static void a_client_that_leaves_before_the_sandbox_is_there_sends_nothing(void **state)
@@ -699,6 +715,7 @@ int main(void)
         T(a_lost_workspace_is_told_as_a_result_of_the_tool),
         T(binder_failures_have_their_statuses),
         T(notifications_are_202_without_a_body_and_cancellation_goes_on),
+        T(a_call_whose_client_left_does_not_outlive_the_proxy),
         T(a_client_that_leaves_before_the_sandbox_is_there_sends_nothing),
         T(a_call_that_takes_too_long_is_cancelled_in_the_worker),
         T(get_is_a_held_stream_and_a_second_one_takes_over),
