@@ -30,7 +30,8 @@ struct document {
     size_t resource_count;
     struct dynamic_anchor *dynamic; // owned
     size_t dynamic_count;
-    struct cycles *cycles; // owned; NULL until asked for
+    struct cycles *cycles;  // owned; NULL until asked for
+    struct table *children; // owned: node and key to child + 1
 };
 
 const struct json *document_json(const struct document *d)
@@ -202,6 +203,7 @@ int document_open(struct span source, struct arena *arena, struct document **out
     d->json = json;
     d->arena = arena;
     d->names = table_new();
+    d->children = table_new();
     index_document(d);
     *out = d;
     return 0;
@@ -213,6 +215,7 @@ void document_close(struct document *d)
         return;
     cycles_free(d->cycles);
     table_free(d->names);
+    table_free(d->children);
     free(d->resource);
     free(d->dynamic);
     json_free(d->json);
@@ -285,19 +288,49 @@ static bool pointer_token(struct arena *arena, struct span raw, struct span *out
     return true;
 }
 
+// Looking up a member walks its siblings, so the children of what is asked are indexed once.
+static void index_children(struct document *d, int node)
+{
+    struct buffer key;
+    size_t index = 0;
+    buffer_init(&key, json_source(d->json).size + 32);
+    JSON_EACH(child, d->json, node)
+    {
+        buffer_clear(&key);
+        buffer_append(&key, span_of(&node, sizeof node));
+        if (json_type(d->json, node) == JSON_OBJECT)
+            json_unescape(json_key_raw(d->json, child), &key);
+        else
+            buffer_printf(&key, "%zu", index++);
+        table_put(d->children, buffer_span(&key), (void *)(intptr_t)(child + 1));
+    }
+    buffer_fini(&key);
+    table_put(d->children, span_of(&node, sizeof node), d);
+}
+
+static int find_child(struct document *d, int node, struct span token)
+{
+    enum json_type type = json_type(d->json, node);
+    if (type != JSON_OBJECT && type != JSON_ARRAY)
+        return JSON_NONE;
+    if (table_get(d->children, span_of(&node, sizeof node)) == NULL)
+        index_children(d, node);
+    struct buffer key;
+    buffer_init(&key, token.size + sizeof node);
+    buffer_append(&key, span_of(&node, sizeof node));
+    buffer_append(&key, token);
+    intptr_t found = token.size > 0 ? (intptr_t)table_get(d->children, buffer_span(&key)) : 0;
+    buffer_fini(&key);
+    return found != 0 ? (int)found - 1 : token.size == 0 ? json_get(d->json, node, "") : JSON_NONE;
+}
+
 static int follow_pointer(struct document *d, int node, struct span pointer)
 {
     struct span rest = span_slice(pointer, 1, pointer.size), token;
     while (node != JSON_NONE && !span_is_absent(rest)) {
-        uint64_t index;
         if (!pointer_token(d->arena, span_split(&rest, '/'), &token))
             return JSON_NONE;
-        if (json_type(d->json, node) == JSON_OBJECT)
-            node = json_get_span(d->json, node, token);
-        else if (span_to_u64(token, &index) && (token.size == 1 || token.data[0] != '0'))
-            node = json_at(d->json, node, index);
-        else
-            node = JSON_NONE;
+        node = find_child(d, node, token);
     }
     return node;
 }

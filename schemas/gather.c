@@ -249,6 +249,7 @@ void gather(struct flattener *f, const struct part *parts, struct view *v, bool 
 {
     memset(v, 0, sizeof *v);
     memset(v->text, 0xff, sizeof v->text); // JSON_NONE
+    v->losses_before = f->loss_total;
     v->types = TYPE_ANY;
     v->ordering = JSON_NONE;
     v->origin = parts != NULL ? parts->node : JSON_NONE;

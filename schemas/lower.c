@@ -44,6 +44,7 @@ static void strip_children(struct flattener *f, struct view *v)
     memset(v->text, 0xff, sizeof v->text);
     v->ordering = JSON_NONE;
     v->origin = old.origin;
+    v->losses_before = old.losses_before;
     v->typed = old.typed;
     v->null_flag = old.null_flag;
     v->types = old.types;

@@ -230,6 +230,13 @@ static void put_additional(struct building *g)
         builder_raw(&g->b, KW_ADDITIONAL_PROPERTIES, SPAN_LITERAL("false"));
         return;
     }
+    // Without the patterns, what they let pass must not count as additional.
+    if (v->has_additional && v->patterns.count > 0 && !f->p->keeps[KW_PATTERN_PROPERTIES]) {
+        flattener_lose(f, LOSS_OPENED, v->origin, "patterns stand beside it");
+        if (f->p->free_form_open)
+            builder_raw(&g->b, KW_ADDITIONAL_PROPERTIES, SPAN_LITERAL("true"));
+        return;
+    }
     if (!v->has_additional) {
         if (f->p->free_form_open && g->property_count == 0 && v->typed)
             builder_raw(&g->b, KW_ADDITIONAL_PROPERTIES, SPAN_LITERAL("true"));

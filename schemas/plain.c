@@ -568,8 +568,11 @@ static unsigned types_of_values(const struct flattener *f, const struct view *v)
 
 struct node *build_plain(struct flattener *f, struct view *v, unsigned types, struct site s)
 {
-    struct building *g = flattener_alloc(f, sizeof *g);
-    *g = (struct building){.f = f, .v = v, .s = s, .types = types, .losses_before = f->loss_total};
+    struct building *g = building_take(f);
+    g->v = v;
+    g->s = s;
+    g->types = types;
+    g->losses_before = v->losses_before;
     if (!v->typed && v->has_enum && f->p->untyped == UNTYPED_REFUSED) {
         g->types = types_of_values(f, v);
         v->typed = true;

@@ -175,6 +175,7 @@ struct node *build_split(struct flattener *f, struct view *v, struct site s)
         v->typed = true;
         return build_plain(f, v, types | (null ? (unsigned)TYPE_NULL : 0), s);
     }
+    f->unsettled = f->unsettled || v->has_enum;
     struct node *list[TYPE_COUNT + 1];
     size_t count = 0;
     struct site below = s;

@@ -346,6 +346,7 @@ static bool lower_as_is(struct union_job *u)
     bool overlaps = u->any->exclusive && !u->exclusive && !f->p->keeps[KW_ONE_OF] &&
                     !alternatives_are_disjoint(f, u->any);
     unsigned before = f->loss_total;
+    f->unsettled = f->unsettled || u->exclusive;
     lower_branches(u);
     if (u->exclusive && f->loss_total != before) {
         // A branch that became wider would overlap where it did not.

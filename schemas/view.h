@@ -62,8 +62,9 @@ struct view {
     bool cut;                            // what stands below was left away: give the types only
     unsigned char order[VIEW_ORDER_MAX]; // keywords as they came
     unsigned order_count;
-    unsigned parts_seen; // schemas read into it
-    uint64_t seen[2];    // keywords in `order`
+    unsigned losses_before; // of the whole flattening, when gathering began
+    unsigned parts_seen;    // schemas read into it
+    uint64_t seen[2];       // keywords in `order`
 
     bool typed, null_flag; // null_flag: OpenAPI's nullable
     unsigned types;        // TYPE_ANY unless typed
