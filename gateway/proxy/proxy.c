@@ -217,8 +217,12 @@ static void on_closed(struct exchange *ex, const struct failure *why)
         return;
     int64_t us = loop_now_us(v->proxy->loop) - v->started_us;
     v->ex = NULL;
-    if (v->status == 0 && why != NULL)
+    if (v->status == 0 && why != NULL) {
         v->outcome = fault_name(why->fault);
+        // The server has answered these itself.
+        if (why->fault == FAULT_TOO_LARGE || why->fault == FAULT_SLOW)
+            v->status = fault_http_status(why->fault);
+    }
     if (v->ops != NULL && v->ops->closed != NULL)
         v->ops->closed(v, why);
     meters_exchange_closed(v->proxy->meters, v->match.route != NULL ? v->match.route->name : NULL,

@@ -8,6 +8,8 @@
 #include "gateway/proxy/dispatch.h"
 #include "gateway/proxy/post.h"
 
+enum { TRACE_BYTES = 8192 };
+
 #define WORKSPACE_GONE                                                                             \
     "The workspace is gone (its sandbox was lost or its idle time was over); nothing of this "     \
     "call ran. The next call runs in a new, empty workspace."
@@ -206,8 +208,11 @@ static void note_tool(struct post *p, const struct mcp_message *m)
 static void collect_headers(struct post *p, const struct mcp_message *m, struct link_request *r)
 {
     static const char *const trace[] = {"traceparent", "tracestate", "baggage"};
-    for (size_t i = 0; i < ARRAY_COUNT(trace) && p->v->ex != NULL; i++)
-        r->trace[i] = arena_copy(p->arena, exchange_header(p->v->ex, trace[i]));
+    for (size_t i = 0; i < ARRAY_COUNT(trace) && p->v->ex != NULL; i++) {
+        struct span value = exchange_header(p->v->ex, trace[i]);
+        if (value.size <= TRACE_BYTES) // what is longer is no trace and may not fit on the link
+            r->trace[i] = arena_copy(p->arena, value);
+    }
     if (p->mcp.era != MCP_ERA_MODERN)
         return;
     struct buffer name;

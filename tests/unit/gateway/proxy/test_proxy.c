@@ -140,6 +140,11 @@ static void bad_requests_have_their_statuses(void **state)
     large[sizeof large - 1] = '\0';
     ask("POST /mcp", ANN, large, &status);
     assert_int_equal(status, 413);
+    ask(NULL, NULL, NULL, NULL);
+    assert_int_equal(metric_value(metric_counter(
+                         world.metrics, "wrist_requests_total", "route=\"mcp\",status=\"413\"",
+                         "Requests by route and status; 0: closed unanswered.")),
+                     1);
     struct client c;
     client_open(&c);
     client_send(&c, "POST /mcp", ANN "content-type: text/plain\r\ncontent-length: 2\r\n", NULL);
