@@ -41,8 +41,9 @@ struct name_rule {
 
 struct provider {
     const char *name;
-    unsigned char keeps[KW_COUNT];   // keywords that it takes
-    unsigned char rejects[KW_COUNT]; // keywords that make it refuse; the rest it ignores
+    const struct provider *otherwise; // a strict mode's: what to use where it refuses
+    unsigned char keeps[KW_COUNT];    // keywords that it takes
+    unsigned char rejects[KW_COUNT];  // keywords that make it refuse; the rest it ignores
     enum refs refs;
     enum recursion recursion;
     enum null_style null_style;

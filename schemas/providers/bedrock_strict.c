@@ -5,7 +5,10 @@
 static const char *const formats[] = {"date-time", "time", "date", "duration", "email", "hostname",
                                       "uri",       "ipv4", "ipv6", "uuid",     NULL};
 
+extern const struct provider provider_bedrock;
+
 const struct provider provider_bedrock_strict = {
+    .otherwise = &provider_bedrock,
     .name = "bedrock-strict",
     .keeps = {SET_BASIC, SET_REFS, [KW_CONST] = 1, [KW_ADDITIONAL_PROPERTIES] = 1, [KW_TITLE] = 1,
               [KW_FORMAT] = 1, [KW_PATTERN] = 1, [KW_DEFAULT] = 1, [KW_MIN_ITEMS] = 1},

@@ -4,7 +4,10 @@
 
 static const char *const formats[] = {"email", "hostname", "ipv4", "ipv6", "uuid", NULL};
 
+extern const struct provider provider_openai;
+
 const struct provider provider_deepseek_strict = {
+    .otherwise = &provider_openai,
     .name = "deepseek-strict",
     .keeps = {SET_BASIC, SET_REFS, SET_RANGE, SET_EXCLUSIVE, [KW_CONST] = 1, [KW_DEFAULT] = 1,
               [KW_ADDITIONAL_PROPERTIES] = 1, [KW_TITLE] = 1, [KW_FORMAT] = 1, [KW_PATTERN] = 1},

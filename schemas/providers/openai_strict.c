@@ -5,7 +5,10 @@
 static const char *const formats[] = {"date-time", "time", "date", "duration", "email",
                                       "hostname",  "ipv4", "ipv6", "uuid",     NULL};
 
+extern const struct provider provider_openai;
+
 const struct provider provider_openai_strict = {
+    .otherwise = &provider_openai,
     .name = "openai-strict",
     .keeps = {SET_BASIC, SET_REFS, SET_RANGE, SET_EXCLUSIVE, SET_ITEM_COUNT, [KW_CONST] = 1,
               [KW_ADDITIONAL_PROPERTIES] = 1, [KW_TITLE] = 1, [KW_FORMAT] = 1, [KW_PATTERN] = 1},

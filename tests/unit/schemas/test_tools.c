@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schemas/tools.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "gateway/lib/json/json.h"
+#include "schemas/flatten.h"
+#include "schemas/results.h"
+
+struct fixture {
+    struct buffer out;
+    struct tool_map *map;
+};
+
+static void rewrite(struct fixture *f, const char *provider, const char *list)
+{
+    struct failure why = {0};
+    buffer_init(&f->out, 1 << 20);
+    int rc = tools_rewrite(span_from_string(list), provider_find(span_from_string(provider)),
+                           &f->out, &f->map, &why);
+    if (rc != 0)
+        print_error("%s\n", why.text);
+    assert_int_equal(rc, 0);
+}
+
+static void assert_written(struct fixture *f, const char *wanted)
+{
+    buffer_append_char(&f->out, '\0');
+    assert_string_equal(buffer_span(&f->out).data, wanted);
+    buffer_fini(&f->out);
+    tool_map_free(f->map);
+}
+
+static void a_list_keeps_all_but_its_schemas(void **state)
+{
+    (void)state;
+    struct fixture f;
+    rewrite(
+        &f, "gemini",
+        "{ \"ttlMs\": 1e3, \"tools\":[{\"name\":\"t\",\"description\":\"d\",\"inputSchema\":"
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#/$defs/X\"}},"
+        "\"$defs\":{\"X\":{\"type\":\"string\"}}},\"annotations\":{ }}], \"nextCursor\":\"c\"}");
+    assert_written(&f, "{ \"ttlMs\": 1e3, \"tools\":[{\"name\":\"t\",\"description\":\"d\","
+                       "\"inputSchema\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
+                       "\"string\"}}},\"annotations\":{ }}], \"nextCursor\":\"c\"}");
+}
+
+static void renamed_tools_and_arguments_lead_back(void **state)
+{
+    (void)state;
+    struct fixture f;
+    rewrite(&f, "anthropic",
+            "{\"tools\":[{\"name\":\"my tool\",\"inputSchema\":{\"type\":\"object\",\"properties\":"
+            "{\"rule[]\":{\"type\":\"string\"}},\"required\":[\"rule[]\"]}}]}");
+    struct json *j;
+    struct span name, key;
+    assert_int_equal(json_parse(buffer_span(&f.out), NULL, &j, NULL), 0);
+    int tool = json_at(j, json_get(j, JSON_ROOT, "tools"), 0);
+    assert_true(json_string_plain(j, json_get(j, tool, "name"), &name));
+    assert_true(name_fits(name, &provider_find(SPAN_LITERAL("anthropic"))->names));
+    assert_true(span_is(tool_map_name(f.map, name), "my tool"));
+    assert_true(span_is(tool_map_name(f.map, SPAN_LITERAL("other")), "other"));
+    int schema = json_get(j, tool, "inputSchema");
+    assert_true(json_string_plain(j, json_at(j, json_get(j, schema, "required"), 0), &key));
+    assert_true(span_is(tool_map_argument(f.map, name, key), "rule[]"));
+    json_free(j);
+    buffer_fini(&f.out);
+    tool_map_free(f.map);
+}
+
+static void what_a_strict_mode_cannot_say_takes_the_form_without_strict(void **state)
+{
+    (void)state;
+    struct fixture f;
+    rewrite(&f, "openai-strict",
+            "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\",\"properties\":"
+            "{\"any\":{\"type\":\"object\"}}}}]}");
+    assert_written(&f, "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\","
+                       "\"properties\":{\"any\":{\"type\":\"object\"}}}}]}");
+}
+
+static void a_schema_of_a_wrong_kind_is_listed_as_open(void **state)
+{
+    (void)state;
+    struct fixture f;
+    rewrite(&f, "openai", "{\"tools\":[{\"name\":\"t\",\"inputSchema\":7},5]}");
+    assert_written(&f, "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\","
+                       "\"properties\":{}}},5]}");
+}
+
+static void a_list_without_tools_is_refused(void **state)
+{
+    (void)state;
+    struct buffer out;
+    struct tool_map *map;
+    buffer_init(&out, 1000);
+    const struct provider *p = provider_find(SPAN_LITERAL("openai"));
+    assert_int_equal(tools_rewrite(SPAN_LITERAL("{}"), p, &out, &map, NULL), FAULT_PARSE);
+    assert_int_equal(tools_rewrite(SPAN_LITERAL("[1"), p, &out, &map, NULL), FAULT_PARSE);
+    assert_null(map);
+    assert_int_equal(buffer_size(&out), 0);
+    buffer_fini(&out);
+}
+
+static void a_result_for_gemini_has_no_ref_key_in_structure_or_json_text(void **state)
+{
+    (void)state;
+    struct buffer out;
+    buffer_init(&out, 10000);
+    struct span result = SPAN_LITERAL(
+        "{\"content\":[{\"type\":\"text\",\"text\":\"{\\\"$ref\\\":1,\\\"_$ref\\\":2}\"},"
+        "{\"type\":\"text\",\"text\":\"a $ref in words\"}],\"structuredContent\":"
+        "{\"a\":[{\"$ref\":\"#/x\",\"b\":1e999}]}, \"isError\":false}");
+    assert_int_equal(results_rewrite_call(result, true, &out, NULL), 0);
+    buffer_append_char(&out, '\0');
+    assert_string_equal(
+        buffer_span(&out).data,
+        "{\"content\":[{\"type\":\"text\",\"text\":\"{\\\"__$ref\\\":1,\\\"_$ref\\\":2}\"},"
+        "{\"type\":\"text\",\"text\":\"a $ref in words\"}],\"structuredContent\":"
+        "{\"a\":[{\"_$ref\":\"#/x\",\"b\":\"1e999\"}]}, \"isError\":false}");
+    buffer_fini(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_list_keeps_all_but_its_schemas),
+        cmocka_unit_test(renamed_tools_and_arguments_lead_back),
+        cmocka_unit_test(what_a_strict_mode_cannot_say_takes_the_form_without_strict),
+        cmocka_unit_test(a_schema_of_a_wrong_kind_is_listed_as_open),
+        cmocka_unit_test(a_list_without_tools_is_refused),
+        cmocka_unit_test(a_result_for_gemini_has_no_ref_key_in_structure_or_json_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
