@@ -118,8 +118,9 @@ static void on_timeout(struct timer *timer)
 static void child_reset_signals(void)
 {
     static const int handled[] = {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGCHLD, SIGUSR1, SIGUSR2};
+    const struct sigaction fallback = {.sa_handler = SIG_DFL};
     for (size_t i = 0; i < ARRAY_COUNT(handled); i++)
-        (void)signal(handled[i], SIG_DFL);
+        sigaction(handled[i], &fallback, NULL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

@@ -123,7 +123,8 @@ static enum log_level level_of(const char *name)
 int main(int argc, char **argv)
 {
     struct driver d = {0};
-    (void)signal(SIGPIPE, SIG_IGN);
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGPIPE, &ignore, NULL);
     int result = options_read(argc, argv, &d.config);
     if (result != OPTIONS_RUN)
         return result;

@@ -217,7 +217,7 @@ test("a profile that the token does not allow is 403", async () => {
 
 test("foreign origins and hosts are refused: a web page cannot drive the gateway", async () => {
   for (const headers of [{ origin: "https://evil.example" }, { host: "evil.example", origin: "http://evil.example" }, { host: "evil.example" }]) {
-    const answer = await wrist.request("POST", "/mcp", { json: initialize(), headers });
+    const answer = await wrist.request("POST", "/mcp", { json: initialize(), headers, plain: true });
     assert.ok(answer.status === 403 || answer.status === 421, `${JSON.stringify(headers)}: ${answer.status}`);
     assert.equal(answer.headers["access-control-allow-origin"], undefined);
   }
