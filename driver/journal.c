@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -42,6 +43,19 @@ static int installation_find(struct journal *j, const char *state_dir, struct fa
     return fault;
 }
 
+// The jobs of a driver that was killed hold its lock until they are dead too, which the kernel sees
+// to (PR_SET_PDEATHSIG); a driver that is alive keeps it for longer than this.
+static int lock_patiently(int fd)
+{
+    enum { TRIES = 250, PAUSE_MS = 20 };
+    int rc = flock(fd, LOCK_EX | LOCK_NB);
+    for (int i = 0; rc != 0 && errno == EWOULDBLOCK && i < TRIES; i++) {
+        poll(NULL, 0, PAUSE_MS);
+        rc = flock(fd, LOCK_EX | LOCK_NB);
+    }
+    return rc;
+}
+
 static int journal_lock(struct journal *j, const char *state_dir, struct failure *why)
 {
     char path[FILE_PATH_SIZE];
@@ -51,7 +65,7 @@ static int journal_lock(struct journal *j, const char *state_dir, struct failure
     j->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (j->lock < 0)
         return failure_errno(why, "open %s", path);
-    if (flock(j->lock, LOCK_EX | LOCK_NB) != 0)
+    if (lock_patiently(j->lock) != 0)
         return errno == EWOULDBLOCK
                    ? failure_set(why, FAULT_CONFLICT, "another driver uses %s", state_dir)
                    : failure_errno(why, "lock %s", path);

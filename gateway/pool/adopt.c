@@ -238,6 +238,8 @@ static void listed(void *owner, const struct driver_answer *answer, const struct
         timer_start(&b->relist, RELIST_MS);
         return;
     }
+    if (b->trouble.fault != 0) // what failed meanwhile failed because it was away
+        pools_forgive(b);
     b->trouble.fault = 0;
     miss(b, answer, b->listed_at_ms);
     for (size_t i = 0; i < answer->count; i++)

@@ -92,16 +92,30 @@ static int64_t backoff_ms(int failures)
     return ms < BACKOFF_MOST_MS ? ms : BACKOFF_MOST_MS;
 }
 
+// Starts that run side by side fail together, of one cause: they count once.
 void pool_start_failed(struct pool *p, const struct failure *why)
 {
-    p->failures++;
+    metric_add(p->starts_failed, 1);
     p->trouble = *why;
+    if (loop_now_ms(p->b->loop) < p->retry_at_ms)
+        return;
+    p->failures++;
     p->retry_at_ms = loop_now_ms(p->b->loop) + backoff_ms(p->failures);
     timer_start(&p->retry, backoff_ms(p->failures));
-    metric_add(p->starts_failed, 1);
     LOG(LOG_WARN, "pool.start", LOG_STRING("profile", p->profile->name),
         LOG_I64("failures", p->failures), LOG_I64("retry_ms", backoff_ms(p->failures)),
         LOG_FAILURE(why));
+}
+
+void pools_forgive(struct binder *b)
+{
+    for (size_t i = 0; i < b->pool_count; i++) {
+        struct pool *p = &b->pools[i];
+        timer_cancel(&p->retry);
+        p->failures = 0;
+        p->retry_at_ms = 0;
+        p->trouble.fault = 0;
+    }
 }
 
 static void start_failed(struct ward *w, const struct failure *why)

@@ -170,6 +170,7 @@ void pool_fini(struct pool *p);
 void pool_match(struct pool *p);
 void pool_refill(struct pool *p);
 void pool_start_failed(struct pool *p, const struct failure *why);
+void pools_forgive(struct binder *b); // the driver is back: failed starts no longer count
 void want_start(struct want *w);
 void want_fail(struct want *w, const struct failure *why, int64_t retry_after_ms);
 

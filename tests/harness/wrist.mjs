@@ -166,10 +166,10 @@ export class Wrist {
 
   async startDriver() {
     this.spawn("driver");
-    await until(() => {
+    await until(async () => {
       if (!this.processes.has("driver")) throw this.failed("driver");
-      return fs.existsSync(path.join(this.run, "driver.sock"));
-    }, "the driver's socket");
+      return (await this.driver("GET", "/v1/profiles").catch(() => null))?.status === 200;
+    }, "the driver to answer");
   }
 
   async startGateway({ ready = true } = {}) {
@@ -333,6 +333,6 @@ export function residue(wrist) {
   });
   const mounts = fs.readFileSync("/proc/self/mounts", "utf8").split("\n").filter((line) => line.includes(folder));
   const loops = lines("losetup", "-l", "-n", "-O", "NAME,BACK-FILE").filter((line) => line.includes(folder));
-  const cgroups = lines("find", "/sys/fs/cgroup", "-mindepth", "2", "-type", "d", "-path", `*/${path.basename(folder)}/*`);
+  const cgroups = lines("find", "/sys/fs/cgroup", "-mindepth", "2", "-type", "d", "-path", `*/${path.basename(folder)}/*/*`); // below the driver's own
   return { workers, mounts, loops, cgroups };
 }
