@@ -38,6 +38,7 @@ struct worker {
     struct life *life;
     struct reads *reads;
     struct hand_pool *hands;
+    struct shells *shells;
     struct calls *calls;
     struct service *link;
     struct timer drain;
@@ -138,11 +139,17 @@ static void make_hands(struct worker *w)
         .waiting = WAITING_MAX,
     };
     w->hands = hand_pool_new(&hands);
+    const struct shells_options shells = {w->loop, w->life, &w->commands, SHELL_AGE_MS};
+    w->shells = shells_new(&shells);
     const struct calls_options calls = {
         .loop = w->loop,
         .hands = w->hands,
         .life = w->life,
-        .command = {w->loop, &w->commands, BASH_OUTPUT_BYTES, BASH_LINGER_MS},
+        .command = {.loop = w->loop,
+                    .who = &w->commands,
+                    .output_limit = BASH_OUTPUT_BYTES,
+                    .linger_ms = BASH_LINGER_MS},
+        .shells = w->shells,
     };
     w->calls = calls_new(&calls);
 }
@@ -201,6 +208,7 @@ static void announce(const struct worker *w)
 static void finish(struct worker *w)
 {
     calls_free(w->calls);
+    shells_free(w->shells);
     link_free(w->link);
     hand_pool_free(w->hands);
     reads_free(w->reads);

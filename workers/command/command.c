@@ -14,10 +14,13 @@
 enum { EXIT_TIMED_OUT = 124, EXIT_SIGNAL_BASE = 128 };
 
 struct command {
-    struct loop *loop;    // borrowed
-    int socket;           // owned; -1 once it is over
-    struct watch *watch;  // owned
-    struct buffer report; // what the supervisor said so far
+    struct loop *loop;                             // borrowed
+    int socket;                                    // owned; -1 once it is over
+    struct watch *watch;                           // owned
+    struct buffer report;                          // what the supervisor said so far
+    bool streaming;                                // its output comes before the report
+    size_t piece_left;                             // of the piece that is coming
+    void (*wrote)(void *owner, struct span bytes); // NULL: nobody asks
     void (*ended)(void *owner, const struct command_result *result); // NULL: nobody asks
     void *owner;                                                     // borrowed
 };
@@ -64,6 +67,29 @@ static void finish(struct command *c)
     loop_bury(c->loop, c, command_free);
 }
 
+// Hands the pieces in `report` on; what is left there is a part of a head, or of the report.
+static void take_pieces(struct command *c)
+{
+    while (c->streaming && buffer_size(&c->report) > 0) {
+        struct span bytes = buffer_span(&c->report);
+        uint32_t size;
+        if (c->piece_left == 0) {
+            if (bytes.size < sizeof size)
+                return;
+            memcpy(&size, bytes.data, sizeof size);
+            buffer_consume(&c->report, sizeof size);
+            c->piece_left = size;
+            c->streaming = size > 0;
+            continue;
+        }
+        bytes = span_slice(bytes, 0, c->piece_left);
+        if (c->wrote != NULL)
+            c->wrote(c->owner, bytes);
+        c->piece_left -= bytes.size;
+        buffer_consume(&c->report, bytes.size);
+    }
+}
+
 static void on_readable(void *owner, int events)
 {
     enum { PIECE = 64 << 10 };
@@ -75,10 +101,12 @@ static void on_readable(void *owner, int events)
         return;
     }
     ssize_t size = read(c->socket, room, PIECE);
-    if (size > 0)
+    if (size > 0) {
         buffer_commit(&c->report, (size_t)size);
-    else if (size == 0 || (errno != EAGAIN && errno != EINTR))
+        take_pieces(c);
+    } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
         finish(c);
+    }
 }
 
 // The supervisor itself is only reaped; what it has to say comes by its socket.
@@ -94,6 +122,9 @@ struct command *command_start(const struct command_options *options, struct span
         .timeout_ms = timeout_ms,
         .output_limit = options->output_limit,
         .linger_ms = options->linger_ms,
+        .streams = options->wrote != NULL,
+        .body = options->body,
+        .body_task = options->body_task,
     };
     const struct spawn spawn = {
         .keep = {options->who->workspace_fd},
@@ -106,7 +137,14 @@ struct command *command_start(const struct command_options *options, struct span
     if (pid < 0)
         return NULL;
     struct command *c = memory_new(sizeof *c);
-    *c = (struct command){.loop = options->loop, .socket = socket, .ended = ended, .owner = owner};
+    *c = (struct command){
+        .loop = options->loop,
+        .socket = socket,
+        .streaming = options->wrote != NULL,
+        .wrote = options->wrote,
+        .ended = ended,
+        .owner = owner,
+    };
     buffer_init(&c->report, sizeof(struct supervisor_report) + options->output_limit +
                                 SUPERVISOR_NOTE_ROOM + (64 << 10));
     c->watch = watch_new(options->loop, socket, on_readable, c);
@@ -123,5 +161,6 @@ void command_cancel(struct command *c)
 void command_forget(struct command *c)
 {
     c->ended = NULL;
+    c->wrote = NULL;
     command_cancel(c);
 }

@@ -24,6 +24,10 @@ struct command_options {
     const struct command_identity *who;
     size_t output_limit;
     int64_t linger_ms;
+    // What it writes, as it comes; the result then has no text of it. NULL: it comes at the end.
+    void (*wrote)(void *owner, struct span bytes);
+    int (*body)(void *task); // runs in the command's process instead of a shell; NULL: the line
+    void *body_task;
 };
 
 // `ended` comes once, from the loop, also after command_cancel. The line must hold no NUL.

@@ -48,7 +48,10 @@ static void child_fail(int trouble, const struct failure *why)
 static void child_run(const struct supervisor_task *task, int output, int trouble)
 {
     struct failure why = {0};
-    if (command_become(task->who, output, &why) == 0)
+    int fault = command_become(task->who, output, &why);
+    if (fault == 0 && task->body != NULL)
+        _exit(task->body(task->body_task));
+    if (fault == 0)
         command_execute(task->who, task->line, &why);
     child_fail(trouble, &why);
 }
@@ -73,13 +76,39 @@ static int start(struct supervisor *s, struct failure *why)
     return 0;
 }
 
+// False: PID 1 is gone.
+static bool send_all(int socket, struct span bytes)
+{
+    while (bytes.size > 0) {
+        ssize_t size = write(socket, bytes.data, bytes.size);
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size <= 0)
+            return false;
+        bytes = span_slice(bytes, (size_t)size, bytes.size);
+    }
+    return true;
+}
+
+static void take(struct supervisor *s, struct span bytes)
+{
+    uint32_t size = (uint32_t)bytes.size;
+    if (!s->task->streams) {
+        output_add(&s->output, bytes);
+        return;
+    }
+    s->output.total += bytes.size;
+    if (!send_all(s->socket, span_of(&size, sizeof size)) || !send_all(s->socket, bytes))
+        s->report.ending = COMMAND_CANCELLED;
+}
+
 // The output's end, or nothing to read at present, or a bound on what is read in one go.
 static void collect(struct supervisor *s, int pieces)
 {
     while (s->out >= 0 && pieces-- > 0) {
         ssize_t size = read(s->out, s->piece, PIECE_BYTES);
         if (size > 0) {
-            output_add(&s->output, span_of(s->piece, (size_t)size));
+            take(s, span_of(s->piece, (size_t)size));
             continue;
         }
         if (size == 0) {
@@ -143,25 +172,16 @@ static void supervise(struct supervisor *s)
     collect(s, LAST_PIECES); // whoever else holds the pipe may go on writing
 }
 
-static void send_all(int socket, struct span bytes)
-{
-    while (bytes.size > 0) {
-        ssize_t size = write(socket, bytes.data, bytes.size);
-        if (size < 0 && errno == EINTR)
-            continue;
-        if (size <= 0)
-            return;
-        bytes = span_slice(bytes, (size_t)size, bytes.size);
-    }
-}
-
 static void send_report(struct supervisor *s, struct span text)
 {
+    const uint32_t end_of_stream = 0;
     s->report.output_bytes = s->output.total;
-    s->report.cut = output_is_cut(&s->output);
+    s->report.cut = !s->task->streams && output_is_cut(&s->output);
     s->report.text_size = (uint32_t)text.size;
-    send_all(s->socket, span_of(&s->report, sizeof s->report));
-    send_all(s->socket, text);
+    if (s->task->streams)
+        (void)send_all(s->socket, span_of(&end_of_stream, sizeof end_of_stream));
+    (void)send_all(s->socket, span_of(&s->report, sizeof s->report));
+    (void)send_all(s->socket, text);
 }
 
 static int prepare(struct supervisor *s, struct failure *why)
@@ -203,7 +223,8 @@ void supervisor_run(int socket, void *task)
     }
     struct buffer text;
     buffer_init(&text, s.task->output_limit + SUPERVISOR_NOTE_ROOM);
-    (void)output_write(&s.output, &text);
+    if (!s.task->streams)
+        (void)output_write(&s.output, &text);
     send_report(&s, buffer_span(&text));
     _exit(0);
 }

@@ -25,8 +25,14 @@ struct supervisor_task {
     int64_t timeout_ms;
     size_t output_limit;
     int64_t linger_ms; // for what still runs when the shell has ended
+    bool streams;      // the output goes to PID 1 as it comes, and is not kept
+    // Instead of a shell: what the command's process does, its status. NULL: it runs `line`.
+    int (*body)(void *task);
+    void *body_task;
 };
 
+// While it streams: a uint32_t size (never 0), then as many bytes; a 0 stands before the report.
+//
 // What goes to PID 1 at the end, followed by text_size bytes: the output, or why it did not start.
 struct supervisor_report {
     int32_t ending;

@@ -7,6 +7,7 @@ int bash_read(const struct arguments *arguments, struct bash_request *out, struc
 {
     out->line = argument_text(arguments, "command");
     out->timeout_ms = argument_integer(arguments, "timeout") * 1000;
+    out->in_background = argument_boolean(arguments, "run_in_background");
     if (memchr(out->line.data, '\0', out->line.size) != NULL)
         return failure_set(why, FAULT_INVALID, "command must not hold a NUL character");
     return 0;

@@ -11,6 +11,7 @@ enum { BASH_OUTPUT_BYTES = 100 << 10, BASH_LINGER_MS = 200 };
 struct bash_request {
     struct span line; // in the arguments' arena
     int64_t timeout_ms;
+    bool in_background;
 };
 int bash_read(const struct arguments *arguments, struct bash_request *out, struct failure *why);
 void bash_result(const struct command_result *ended, int64_t timeout_ms, struct tool_result *out);

@@ -9,6 +9,7 @@
 #include "gateway/lib/telemetry/log.h"
 #include "workers/init/life.h"
 #include "workers/link/bash.h"
+#include "workers/link/shell_tools.h"
 #include "workers/tools/arguments.h"
 
 enum { FILE_CALL_MS = 60000, RESULT_LIMIT = 32 << 20 };
@@ -19,6 +20,7 @@ struct call {
     const struct tool *tool;
     struct hand_job *job;    // NULL: none runs
     struct command *command; // NULL: none runs
+    struct shell *shell;     // that it kills; NULL: none
     int64_t timeout_ms;
     char *session, *id, *link_id; // owned; "" for none
     struct task finish;           // tells a result that was there at once
@@ -83,6 +85,8 @@ void calls_free(struct calls *c)
             hand_job_cancel(call->job);
         if (call->command != NULL)
             command_forget(call->command);
+        if (call->shell != NULL)
+            shell_kill_forget(call->shell);
         call_bury(call);
     }
     free(c);
@@ -144,20 +148,102 @@ static void on_command_ended(void *owner, const struct command_result *ended)
     call_end(call, buffer_span(&call->result));
 }
 
+// --- commands and background shells ---------------------------------------------------------
+
+static void finish_now(struct call *call, struct tool_result *result)
+{
+    result_write(call, result);
+    tool_result_fini(result);
+    loop_defer(call->calls->options.loop, &call->finish);
+}
+
+static int start_background(struct call *call, const struct bash_request *bash,
+                            const struct call_request *request, struct failure *why)
+{
+    struct tool_result result;
+    const struct shell *shell =
+        shell_start(call->calls->options.shells, bash->line, request->session, why);
+    if (shell == NULL)
+        return why->fault;
+    tool_result_init(&result);
+    background_result(shell, &result);
+    finish_now(call, &result);
+    return 0;
+}
+
+static int start_bash(struct call *call, const struct call_request *request,
+                      const struct arguments *arguments, struct failure *why)
+{
+    struct bash_request bash;
+    int fault = bash_read(arguments, &bash, why);
+    if (fault != 0)
+        return fault;
+    if (bash.in_background)
+        return start_background(call, &bash, request, why);
+    call->timeout_ms = bash.timeout_ms;
+    call->command = command_start(&call->calls->options.command, bash.line, bash.timeout_ms,
+                                  on_command_ended, call, why);
+    return call->command != NULL ? 0 : why->fault;
+}
+
+static int start_bash_output(struct call *call, const struct call_request *request,
+                             const struct arguments *arguments, struct failure *why)
+{
+    struct tool_result result;
+    struct shell *shell = shell_named(call->calls->options.shells, arguments, why);
+    (void)request;
+    if (shell == NULL)
+        return why->fault;
+    tool_result_init(&result);
+    bash_output_result(shell, arguments, &result);
+    finish_now(call, &result);
+    return 0;
+}
+
+static void on_killed(void *owner)
+{
+    struct call *call = owner;
+    call->shell = NULL;
+    loop_defer(call->calls->options.loop, &call->finish);
+}
+
+static int start_kill_shell(struct call *call, const struct call_request *request,
+                            const struct arguments *arguments, struct failure *why)
+{
+    struct tool_result result;
+    struct shell *shell = shell_named(call->calls->options.shells, arguments, why);
+    (void)request;
+    if (shell == NULL)
+        return why->fault;
+    tool_result_init(&result);
+    kill_shell_result(argument_text(arguments, "shell_id"), &result);
+    result_write(call, &result);
+    tool_result_fini(&result);
+    call->shell = shell;
+    (void)shell_kill(shell, on_killed, call); // true: shell_named finds none that is being killed
+    return 0;
+}
+
+static const struct {
+    const char *tool;
+    int (*start)(struct call *call, const struct call_request *request,
+                 const struct arguments *arguments, struct failure *why);
+} commands[] = {
+    {"Bash", start_bash},
+    {"BashOutput", start_bash_output},
+    {"KillShell", start_kill_shell},
+};
+
 static int start_command(struct call *call, const struct call_request *request, struct failure *why)
 {
     struct arguments arguments;
-    struct bash_request bash;
     int fault = arguments_parse(&arguments, request->tool, request->doc, request->arguments, why);
     if (fault != 0)
         return fault;
-    fault = bash_read(&arguments, &bash, why);
-    if (fault == 0) {
-        call->timeout_ms = bash.timeout_ms;
-        call->command = command_start(&call->calls->options.command, bash.line, bash.timeout_ms,
-                                      on_command_ended, call, why);
-        fault = call->command != NULL ? 0 : why->fault;
-    }
+    fault = failure_set(why, FAULT_INTERNAL, "%s cannot be run", request->tool->name);
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++)
+        if (strcmp(commands[i].tool, request->tool->name) == 0)
+            fault = commands[i].start(call, request, &arguments, why);
     arguments_fini(&arguments);
     return fault;
 }
@@ -213,7 +299,10 @@ static void call_cancel(struct call *call)
     }
     if (call->job != NULL)
         hand_job_cancel(call->job);
+    if (call->shell != NULL)
+        shell_kill_forget(call->shell); // it is killed all the same
     call->job = NULL;
+    call->shell = NULL;
     call->has_result = false;
     loop_defer(call->calls->options.loop, &call->finish);
 }
@@ -248,6 +337,7 @@ size_t calls_cancel_link(struct calls *c, struct span link_id)
 
 size_t calls_cancel_session(struct calls *c, struct span session)
 {
+    shells_end_session(c->options.shells, session);
     return cancel(c, &session, NULL, NULL);
 }
 

@@ -6,6 +6,7 @@
 #define WRIST_WORKERS_LINK_CALL_H
 
 #include "workers/command/command.h"
+#include "workers/command/shells.h"
 #include "workers/hands/pool.h"
 #include "workers/tools/tool.h"
 
@@ -20,6 +21,7 @@ struct calls_options {
     struct hand_pool *hands;
     struct life *life;
     struct command_options command;
+    struct shells *shells;
 };
 struct calls *calls_new(const struct calls_options *options);
 void calls_free(struct calls *c); // ends all; no callback
@@ -41,6 +43,7 @@ struct call *call_start(struct calls *c, const struct call_request *request,
 // Cancel what matches; how many did.
 size_t calls_cancel_request(struct calls *c, struct span session, struct span id);
 size_t calls_cancel_link(struct calls *c, struct span link_id);
+// For a session's end: its background shells end as well.
 size_t calls_cancel_session(struct calls *c, struct span session);
 void calls_cancel_all(struct calls *c);
 

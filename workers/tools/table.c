@@ -176,9 +176,48 @@ static const struct tool_param bash_params[] = {
      .min = 1,
      .max = 600,
      .fallback = 120,
-     .description = "Seconds after which the command and all that it started are killed"},
+     .description = "Seconds after which the command and all that it started are killed; not for "
+                    "commands in the background"},
+    {.name = "run_in_background",
+     .type = TOOL_BOOLEAN,
+     .description = "Return at once with a shell_id, for BashOutput and KillShell"},
     {0},
 };
+
+static const struct tool_param bash_output_params[] = {
+    {.name = "shell_id",
+     .type = TOOL_STRING,
+     .required = true,
+     .min = 1,
+     .max = 64,
+     .description = "As Bash with run_in_background returned it"},
+    {.name = "offset",
+     .type = TOOL_INTEGER,
+     .description = "The byte of the output to begin at. Left out: after what was given last"},
+    {0},
+};
+
+static const struct tool_param kill_shell_params[] = {
+    {.name = "shell_id",
+     .type = TOOL_STRING,
+     .required = true,
+     .min = 1,
+     .max = 64,
+     .description = "As Bash with run_in_background returned it"},
+    {0},
+};
+
+static const char bash_output_tool_schema[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"status\":{\"type\":\"string\"},"
+    "\"running\":{\"type\":\"boolean\"},"
+    "\"exit_code\":{\"type\":\"integer\",\"description\":\"once it has ended\"},"
+    "\"offset\":{\"type\":\"integer\",\"description\":\"of the first byte given\"},"
+    "\"next_offset\":{\"type\":\"integer\"},"
+    "\"output_bytes\":{\"type\":\"integer\",\"description\":\"ever written\"},"
+    "\"lost_bytes\":{\"type\":\"integer\",\"description\":\"asked for, but no longer kept\"}},"
+    "\"required\":[\"status\",\"running\",\"offset\",\"next_offset\",\"output_bytes\","
+    "\"lost_bytes\"]}";
 
 static const char bash_output_schema[] =
     "{\"type\":\"object\",\"properties\":{"
@@ -187,9 +226,12 @@ static const char bash_output_schema[] =
     "\"timed_out\":{\"type\":\"boolean\"},"
     "\"output_bytes\":{\"type\":\"integer\",\"description\":\"of stdout and stderr together, "
     "before any cut\"},"
+    "\"shell_id\":{\"type\":\"string\",\"description\":\"of a command in the background, which has "
+    "none of the others\"},"
+    "\"status\":{\"type\":\"string\"},"
     "\"truncated\":{\"type\":\"boolean\",\"description\":\"the middle of the output is left "
-    "out\"}},"
-    "\"required\":[\"exit_code\",\"timed_out\",\"output_bytes\",\"truncated\"]}";
+    "out\"},"
+    "\"killed_at_end\":{\"type\":\"integer\"}}}";
 
 const struct tool tool_table[] = {
     {.name = "Bash",
@@ -197,11 +239,22 @@ const struct tool tool_table[] = {
      .description =
          "Runs a command line with bash in /workspace and returns its output (stdout and stderr "
          "in one) and a last line `exit: N`. Each call is a fresh shell: no directory or variable "
-         "is kept. Everything the command started ends with the call. Long output is cut in the "
+         "is kept. Everything the command started ends with the call, unless run_in_background is "
+         "set: use it for servers and for what takes long. Long output is cut in the "
          "middle. For reading, searching and editing files prefer Read, Grep, Glob and Edit.",
      .params = bash_params,
      .output_schema = bash_output_schema,
      .annotations = {.destructive = true, .open_world = true},
+     .place = TOOL_COMMAND},
+    {.name = "BashOutput",
+     .title = "Output of a background command",
+     .description =
+         "Gives what a background command has written since the last look (stdout and stderr in "
+         "one), its status, and `exit: N` once it has ended; all that it wrote has then been "
+         "collected. The last 1 MiB is kept and can be read again with offset.",
+     .params = bash_output_params,
+     .output_schema = bash_output_tool_schema,
+     .annotations = {.read_only = true},
      .place = TOOL_COMMAND},
     {.name = "Edit",
      .title = "Edit a file",
@@ -234,6 +287,13 @@ const struct tool tool_table[] = {
      .annotations = {.read_only = true, .idempotent = true},
      .place = TOOL_HAND,
      .run = grep_run},
+    {.name = "KillShell",
+     .title = "End a background command",
+     .description = "Kills a background command and every process that it started, and returns "
+                    "once none is left. Its output is gone then.",
+     .params = kill_shell_params,
+     .annotations = {.destructive = true, .idempotent = true},
+     .place = TOOL_COMMAND},
     {.name = "Read",
      .title = "Read a file",
      .description =

@@ -144,7 +144,7 @@ test("what cannot be run says why", { skip }, async () => {
 test("wrong types are errors that name the argument (G-49)", { skip }, async () => {
   for (const args of [{ command: "true", timeout: "1" }, { command: 7 }, {},
     { command: "true", timeout: 601 }, { command: "true", nonsense: 1 },
-    { command: "true", run_in_background: true }]) {
+    { command: "true", run_in_background: "yes" }]) {
     const result = await worker.call("Bash", args);
     assert.equal(result.isError, true, JSON.stringify(args));
     assert.match(result.text, /timeout|command|nonsense|run_in_background/);

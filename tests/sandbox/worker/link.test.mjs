@@ -41,10 +41,10 @@ test("the card names the tools, with true annotations and no $ref (G-51, G-53)",
   const card = (await worker.request("GET", "/card")).json();
   assert.match(card.digest, /^sha256:[0-9a-f]{64}$/);
   assert.deepEqual(card.tools.map((tool) => tool.name),
-    ["Bash", "Edit", "Glob", "Grep", "Read", "Write"]);
+    ["Bash", "BashOutput", "Edit", "Glob", "Grep", "KillShell", "Read", "Write"]);
   assert.ok(!JSON.stringify(card.tools).includes("$ref"));
   for (const tool of card.tools)
-    assert.equal(tool.annotations.readOnlyHint, ["Glob", "Grep", "Read"].includes(tool.name));
+    assert.equal(tool.annotations.readOnlyHint, ["BashOutput", "Glob", "Grep", "Read"].includes(tool.name));
 });
 
 test("the first bind wins for life", { skip }, async () => {
