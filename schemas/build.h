@@ -44,6 +44,7 @@ struct part *part_of_alternatives(struct flattener *f, const struct alternatives
 struct site site_below(struct site s, bool deeper);
 bool demands_anything(const struct flattener *f, const struct part *parts);
 struct node *schema_node_new(struct flattener *f, const struct builder *b);
+struct node *node_own(struct flattener *f, const struct node *n);
 // Puts title, description (with the hints) and the like around a node that has none of them.
 struct node *with_notes(struct flattener *f, struct view *v, struct node *n, struct site s);
 struct span description_text(struct flattener *f, const struct view *v);

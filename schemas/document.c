@@ -31,6 +31,7 @@ struct document {
     struct dynamic_anchor *dynamic; // owned
     size_t dynamic_count;
     struct cycles *cycles;  // owned; NULL until asked for
+    struct table *resolved; // owned: text of a reference to what it came to
     struct table *children; // owned: node and key to child + 1
 };
 
@@ -204,6 +205,7 @@ int document_open(struct span source, struct arena *arena, struct document **out
     d->arena = arena;
     d->names = table_new();
     d->children = table_new();
+    d->resolved = table_new();
     index_document(d);
     *out = d;
     return 0;
@@ -216,6 +218,7 @@ void document_close(struct document *d)
     cycles_free(d->cycles);
     table_free(d->names);
     table_free(d->children);
+    table_free(d->resolved);
     free(d->resource);
     free(d->dynamic);
     json_free(d->json);
@@ -353,7 +356,7 @@ static enum resolution resolve_dynamic(const struct document *d, int target, str
     return is_dynamic && same > 1 ? RESOLVED_DYNAMIC : RESOLVED;
 }
 
-enum resolution document_resolve(struct document *d, int node, enum keyword k, int value, int *out)
+static enum resolution resolve(struct document *d, int node, enum keyword k, int value, int *out)
 {
     struct span reference, fragment;
     *out = JSON_NONE;
@@ -372,6 +375,22 @@ enum resolution document_resolve(struct document *d, int node, enum keyword k, i
         return RESOLVED_DANGLING;
     *out = target;
     return k == KW_DYNAMIC_REF ? resolve_dynamic(d, target, fragment) : RESOLVED;
+}
+
+// In a document of one resource a text always means the same, so it is remembered.
+enum resolution document_resolve(struct document *d, int node, enum keyword k, int value, int *out)
+{
+    if (d->resource_count > 1 || k == KW_DYNAMIC_REF || json_type(d->json, value) != JSON_STRING)
+        return resolve(d, node, k, value, out);
+    struct span raw = json_raw(d->json, value);
+    uintptr_t known = (uintptr_t)table_get(d->resolved, raw);
+    if (known == 0) {
+        enum resolution how = resolve(d, node, k, value, out);
+        table_put(d->resolved, raw, (void *)((uintptr_t)(*out + 1) << 3 | (uintptr_t)how << 1 | 1));
+        return how;
+    }
+    *out = (int)(known >> 3) - 1;
+    return (enum resolution)(known >> 1 & 3);
 }
 
 bool document_is_cyclic(struct document *d, int node)

@@ -105,6 +105,7 @@ static int flatten_once(struct span source, const struct provider *p,
                           .options = options,
                           .arena = r->arena,
                           .definition_of = table_new(),
+                          .inlined = table_new(),
                           .names_taken = table_new(),
                           .keys_taken = table_new(),
                           .renamed = table_new(),
@@ -114,6 +115,7 @@ static int flatten_once(struct span source, const struct provider *p,
     *unsettled = f.unsettled;
     document_close(f.d);
     table_free(f.definition_of);
+    table_free(f.inlined);
     table_free(f.names_taken);
     table_free(f.keys_taken);
     table_free(f.renamed);

@@ -17,7 +17,8 @@ struct active { // a reference target being inlined, innermost first
 
 struct definition {
     int target;
-    struct span name; // JSON text
+    struct span name;      // JSON text between the quotes
+    struct span reference; // to it, JSON
     struct node *node;
     bool used;
 };
@@ -32,6 +33,7 @@ struct flattener {
     struct definition *definition; // in arena
     size_t definition_count, definition_capacity;
     struct table *definition_of;        // owned: target to index + 1
+    struct table *inlined;              // owned: what a plain reference came to, to be used again
     struct table *names_taken;          // owned: of definitions
     struct table *keys_taken, *renamed; // owned: keys at the root, and those that changed
     size_t expansion_left;              // bytes of source that references may still bring in
@@ -94,6 +96,7 @@ bool view_has_demands(const struct view *v); // besides unions and notes
 // that counts stands beside it.
 bool keep_reference(struct flattener *f, const struct part *parts, struct site s, struct span *ref,
                     bool *bare);
+int plain_target(struct flattener *f, const struct part *parts);
 void lower_definitions(struct flattener *f);
 void drop_unused_definitions(struct flattener *f, const struct node *root);
 // Views are large, so they are used again.

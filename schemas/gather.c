@@ -253,7 +253,12 @@ void gather(struct flattener *f, const struct part *parts, struct view *v, bool 
     v->types = TYPE_ANY;
     v->ordering = JSON_NONE;
     v->origin = parts != NULL ? parts->node : JSON_NONE;
-    struct gathering g = {.f = f, .v = v, .root = root};
+    struct gathering g; // only what is counted is read, so it is not cleared as a whole
+    g.f = f;
+    g.v = v;
+    g.root = root;
+    g.queue = NULL;
+    g.visited_count = 0;
     g.tail = &g.queue;
     for (const struct part *p = parts; p != NULL; p = p->next) {
         gather_push(&g, p->node, p->flags);

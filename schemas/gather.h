@@ -19,7 +19,7 @@ struct gathering {
     // Of the part being read.
     int additional, prefix, items, rest_items, if_, then, else_, exclusive_minimum,
         exclusive_maximum;
-    bool has_patterns;
+    bool has_patterns, has_bounds;
     struct span bound[KW_COUNT];
 };
 

@@ -144,7 +144,7 @@ static struct node *lower_reference(struct flattener *f, struct span ref, struct
     return n;
 }
 
-struct node *lower(struct flattener *f, const struct part *parts, struct site s)
+static struct node *lower_anew(struct flattener *f, const struct part *parts, struct site s)
 {
     struct span ref = SPAN_NONE;
     bool bare = false, kept = keep_reference(f, parts, s, &ref, &bare);
@@ -157,6 +157,57 @@ struct node *lower(struct flattener *f, const struct part *parts, struct site s)
     struct node *n = lower_gathered(f, v, parts, s);
     view_give(f, v);
     return n;
+}
+
+// What a reference came to at some place, and what that cost.
+struct inlined {
+    struct node *node;
+    struct site s;
+    size_t expansion;
+    unsigned losses;
+};
+
+static bool is_reusable(const struct flattener *f, const struct inlined *i, struct site s)
+{
+    return i != NULL && i->expansion <= f->expansion_left && s.level <= i->s.level &&
+           s.depth <= i->s.depth;
+}
+
+static unsigned cuts(const struct flattener *f)
+{
+    const unsigned *l = f->result->losses;
+    return l[LOSS_RECURSION] + l[LOSS_EXPANSION] + l[LOSS_DEPTH];
+}
+
+// A definition that is inlined at many places comes to the same at each, but for the depth there.
+static struct node *lower_inlined(struct flattener *f, int target, const struct part *parts,
+                                  struct site s)
+{
+    int id[2] = {target, s.add_null};
+    struct span key = span_of(id, sizeof id);
+    struct inlined *known = table_get(f->inlined, key);
+    if (is_reusable(f, known, s)) {
+        f->expansion_left -= known->expansion;
+        f->loss_total += known->losses;
+        return known->node;
+    }
+    size_t expansion = f->expansion_left;
+    unsigned losses = f->loss_total, cut = cuts(f);
+    struct node *n = lower_anew(f, parts, s);
+    if (n == NULL || cuts(f) != cut)
+        return n;
+    struct inlined *new = flattener_alloc(f, sizeof *new);
+    *new = (struct inlined){n, s, expansion - f->expansion_left, f->loss_total - losses};
+    n->shared = true;
+    table_put(f->inlined, key, new);
+    return n;
+}
+
+struct node *lower(struct flattener *f, const struct part *parts, struct site s)
+{
+    bool plain = f->p->refs == REFS_INLINE && !s.root && !s.exact && !s.branch && !s.definition;
+    int target = plain ? plain_target(f, parts) : JSON_NONE;
+    return target != JSON_NONE ? lower_inlined(f, target, parts, s) : lower_anew(f, parts, s);
 }
 
 struct part *part_new(struct flattener *f, int node, unsigned flags, struct part *next)

@@ -383,6 +383,9 @@ static void gather_bound(struct gathering *g, enum keyword k, int value)
     bool count = keyword_shape(k) == SHAPE_COUNT;
     enum json_type type = json_type(g->f->j, value);
     bool flag = type == JSON_TRUE || type == JSON_FALSE;
+    if (!g->has_bounds)
+        memset(g->bound, 0, sizeof g->bound);
+    g->has_bounds = true;
     if (flag && k == KW_EXCLUSIVE_MINIMUM)
         g->exclusive_minimum = value;
     else if (flag && k == KW_EXCLUSIVE_MAXIMUM)
@@ -583,8 +586,7 @@ void gather_begin(struct gathering *g, int node)
     (void)node;
     g->additional = g->prefix = g->items = g->rest_items = g->if_ = g->then = g->else_ =
         g->exclusive_minimum = g->exclusive_maximum = JSON_NONE;
-    g->has_patterns = false;
-    memset(g->bound, 0, sizeof g->bound);
+    g->has_patterns = g->has_bounds = false;
 }
 
 static double number_of(struct span raw)
@@ -722,7 +724,8 @@ static void merge_condition(struct gathering *g)
 void gather_end(struct gathering *g, int node)
 {
     (void)node;
-    merge_bounds(g);
+    if (g->has_bounds)
+        merge_bounds(g);
     merge_properties(g);
     if (g->prefix != JSON_NONE || g->items != JSON_NONE)
         merge_items(g);

@@ -117,11 +117,8 @@ static int write_member(const struct member *m, struct buffer *out)
     return m->kind == MEMBER_NODE ? schema_node_write(m->as.node, out) : write_many(m, out);
 }
 
-// NULL is the schema that no value fits.
-int schema_node_write(const struct node *n, struct buffer *out)
+static int write_node(const struct node *n, struct buffer *out)
 {
-    if (n == NULL)
-        return buffer_append_string(out, "false");
     int rc = buffer_append_char(out, '{');
     for (uint32_t i = 0; i < n->count && rc == 0; i++) {
         if (i > 0)
@@ -130,4 +127,31 @@ int schema_node_write(const struct node *n, struct buffer *out)
             rc = write_member(&n->members[i], out);
     }
     return rc == 0 ? buffer_append_char(out, '}') : rc;
+}
+
+static int copy_written(const struct node *n, struct buffer *out)
+{
+    char *room;
+    int rc = buffer_reserve(out, n->written_size, &room);
+    if (rc != 0)
+        return rc;
+    memcpy(room, buffer_span(out).data + n->written_at, n->written_size);
+    buffer_commit(out, n->written_size);
+    return 0;
+}
+
+// NULL is the schema that no value fits.
+int schema_node_write(struct node *n, struct buffer *out)
+{
+    if (n == NULL)
+        return buffer_append_string(out, "false");
+    if (n->written_size > 0)
+        return copy_written(n, out);
+    size_t at = buffer_size(out);
+    int rc = write_node(n, out);
+    if (rc == 0 && n->shared) {
+        n->written_at = at;
+        n->written_size = buffer_size(out) - at;
+    }
+    return rc;
 }

@@ -30,8 +30,10 @@ struct member {
 struct node {
     struct member *members;
     uint32_t count;
-    bool is_null, takes_null; // null is the only value; is one
-    uint64_t hash;            // of all that is in it
+    bool is_null, takes_null;        // null is the only value; is one
+    uint64_t hash;                   // of all that is in it
+    bool shared;                     // stands at several places: written once, then copied
+    size_t written_at, written_size; // in the buffer, once it is
 };
 
 enum { BUILDER_MEMBERS_MAX = 100 };
@@ -48,6 +50,7 @@ void builder_map(struct builder *b, enum keyword k, struct named_node *map, size
 
 struct member *schema_node_member(struct node *n, enum keyword k); // NULL where there is none
 void schema_node_rehash(struct node *n);                           // after its members were changed
-int schema_node_write(const struct node *n, struct buffer *out);
+// To one buffer only, from which nothing is taken meanwhile.
+int schema_node_write(struct node *n, struct buffer *out);
 
 #endif

@@ -97,7 +97,8 @@ struct span description_text(struct flattener *f, const struct view *v)
     int node = v->text[KW_DESCRIPTION];
     struct span said = SPAN_LITERAL("");
     struct span raw = node != JSON_NONE ? json_raw(f->j, node) : SPAN_NONE;
-    bool escapes = raw.size > 0 && memmem(raw.data, raw.size, "\\u", 2) != NULL;
+    bool escapes = raw.size > 0 && memchr(raw.data, '\\', raw.size) != NULL &&
+                   memmem(raw.data, raw.size, "\\u", 2) != NULL;
     if (v->hints == NULL && !escapes)
         return raw;
     if (node != JSON_NONE)
@@ -192,6 +193,7 @@ static void place_description(struct building *g, struct builder *front, struct 
 static struct node *notes_on_branch(struct flattener *f, struct view *v, struct node *n,
                                     struct site s)
 {
+    n = node_own(f, n);
     struct member *m = schema_node_member(n, KW_ANY_OF);
     struct member *inner = schema_node_member(m->as.list[0], KW_DESCRIPTION);
     int value = v->text[KW_DEFAULT];

@@ -96,6 +96,26 @@ struct node *schema_node_new(struct flattener *f, const struct builder *b)
     return n;
 }
 
+// A copy whose members, and the branches of a union among them, may be changed.
+struct node *node_own(struct flattener *f, const struct node *n)
+{
+    struct node *own = flattener_alloc(f, sizeof *own);
+    *own = *n;
+    own->shared = false;
+    own->written_size = 0;
+    own->members = flattener_alloc(f, n->count * sizeof *n->members + 1);
+    memcpy(own->members, n->members, n->count * sizeof *n->members);
+    for (uint32_t i = 0; i < own->count; i++) {
+        struct member *m = &own->members[i];
+        if (m->kind != MEMBER_LIST)
+            continue;
+        struct node **list = flattener_alloc(f, m->count * sizeof *list + 1);
+        memcpy(list, m->as.list, m->count * sizeof *list);
+        m->as.list = list;
+    }
+    return own;
+}
+
 struct span number_text(struct flattener *f, uint64_t n)
 {
     return flattener_printf(f, "%llu", (unsigned long long)n);
@@ -124,6 +144,16 @@ static struct span compact(struct flattener *f, int node)
     return span_is_absent(copy) ? SPAN_LITERAL("null") : copy;
 }
 
+static struct span quoted_type(enum type_index type)
+{
+    static const struct span rows[TYPE_COUNT] = {
+#define X(name, text) [TYPE_INDEX_##name] = {"\"" text "\"", sizeof("\"" text "\"") - 1},
+        TYPE_TABLE(X)
+#undef X
+    };
+    return rows[type];
+}
+
 static void put_type(struct building *g)
 {
     struct flattener *f = g->f;
@@ -135,9 +165,13 @@ static void put_type(struct building *g)
     g->nullable = (types & TYPE_NULL) != 0;
     if (f->p->null_style == NULL_FLAG)
         types &= ~(unsigned)TYPE_NULL;
+    unsigned count = (unsigned)__builtin_popcount(types), at = 0;
+    if (count == 1 && (!g->s.add_null || g->nullable)) {
+        builder_raw(&g->b, KW_TYPE, quoted_type((enum type_index)__builtin_ctz(types)));
+        return;
+    }
     struct buffer text;
     buffer_init(&text, 200);
-    unsigned count = (unsigned)__builtin_popcount(types), at = 0;
     bool list = count > 1;
     if (list)
         buffer_append_char(&text, '[');
@@ -566,6 +600,42 @@ static unsigned types_of_values(const struct flattener *f, const struct view *v)
     return types & TYPE_NUMBER ? types & ~(unsigned)TYPE_INTEGER : types;
 }
 
+struct keyword_set {
+    uint64_t word[2];
+};
+
+static void set_add(struct keyword_set *s, enum keyword k, bool on)
+{
+    s->word[k / 64] |= (uint64_t)on << (k % 64);
+}
+
+// Keywords that may have something to say: those of the source, and those that come about here.
+static struct keyword_set keywords_of(const struct building *g)
+{
+    const struct view *v = g->v;
+    struct keyword_set s = {{v->seen[0], v->seen[1]}};
+    set_add(&s, KW_TYPE, true);
+    set_add(&s, KW_DESCRIPTION, true);
+    set_add(&s, KW_REF, !span_is_absent(v->ref));
+    set_add(&s, KW_NULLABLE, (g->types & TYPE_NULL) != 0);
+    set_add(&s, KW_ENUM, v->has_enum);
+    set_add(&s, KW_ITEMS, g->has_items);
+    set_add(&s, KW_PREFIX_ITEMS, g->prefix_count > 0);
+    set_add(&s, KW_MINIMUM, true);
+    set_add(&s, KW_MAXIMUM, true);
+    set_add(&s, KW_MAX_ITEMS, true);
+    if (g->types & TYPE_OBJECT) {
+        set_add(&s, KW_PROPERTIES, true);
+        set_add(&s, KW_REQUIRED, true);
+        set_add(&s, KW_ADDITIONAL_PROPERTIES, true);
+        set_add(&s, KW_DEPENDENT_REQUIRED, true);
+        set_add(&s, KW_DEPENDENT_SCHEMAS, true);
+    }
+    set_add(&s, KW_ALL_OF, v->residual != NULL);
+    set_add(&s, KW_DEFS, g->s.root);
+    return s;
+}
+
 struct node *build_plain(struct flattener *f, struct view *v, unsigned types, struct site s)
 {
     struct building *g = building_take(f);
@@ -587,8 +657,10 @@ struct node *build_plain(struct flattener *f, struct view *v, unsigned types, st
         build_array(g);
     for (unsigned i = 0; i < v->order_count; i++)
         put_member(g, place_of((enum keyword)v->order[i]));
+    struct keyword_set left = keywords_of(g);
     for (size_t i = 0; i < ARRAY_COUNT(canonical_order); i++)
-        put_member(g, canonical_order[i]);
+        if (left.word[canonical_order[i] / 64] & 1ULL << (canonical_order[i] % 64))
+            put_member(g, canonical_order[i]);
     struct node *n = build_finish(g);
     building_give(f, g);
     return n;

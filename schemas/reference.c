@@ -99,12 +99,13 @@ static struct span name_for(struct flattener *f, int target)
     return unique;
 }
 
-static struct span definition_name(struct flattener *f, int target)
+// The reference to a target's definition, as JSON; it gets one where it has none yet.
+static struct span definition_reference(struct flattener *f, int target)
 {
     struct span key = span_of(&target, sizeof target);
     uintptr_t at = (uintptr_t)table_get(f->definition_of, key);
     if (at != 0)
-        return f->definition[at - 1].name;
+        return f->definition[at - 1].reference;
     if (f->definition_count == f->definition_capacity) {
         size_t capacity = f->definition_capacity > 0 ? f->definition_capacity * 2 : 16;
         struct definition *more = flattener_alloc(f, capacity * sizeof *more);
@@ -114,9 +115,11 @@ static struct span definition_name(struct flattener *f, int target)
         f->definition_capacity = capacity;
     }
     struct span name = name_for(f, target);
-    f->definition[f->definition_count++] = (struct definition){.target = target, .name = name};
+    struct span reference = flattener_printf(f, "\"#/$defs/%.*s\"", SPAN_ARGS(name));
+    f->definition[f->definition_count++] =
+        (struct definition){.target = target, .name = name, .reference = reference};
     table_put(f->definition_of, key, (void *)(uintptr_t)f->definition_count);
-    return name;
+    return reference;
 }
 
 static bool is_definition(const struct flattener *f, int target)
@@ -147,8 +150,25 @@ bool keep_reference(struct flattener *f, const struct part *parts, struct site s
         flattener_refuse(f, target, "the schema refers back to itself");
         return false;
     }
-    *ref = flattener_printf(f, "\"#/$defs/%.*s\"", SPAN_ARGS(definition_name(f, target)));
+    *ref = definition_reference(f, target);
     return true;
+}
+
+// The target of a schema that is nothing but a reference and whose lowering depends on no circle.
+// JSON_NONE for all else.
+int plain_target(struct flattener *f, const struct part *parts)
+{
+    enum keyword k;
+    bool bare;
+    int target, value;
+    if (parts == NULL || parts->next != NULL || parts->any != NULL || parts->flags != 0)
+        return JSON_NONE;
+    value = find_reference(f, parts->node, &k, &bare);
+    if (value == JSON_NONE || !bare ||
+        document_resolve(f->d, parts->node, k, value, &target) != RESOLVED)
+        return JSON_NONE;
+    target = final_target(f, target);
+    return target == JSON_NONE || document_is_cyclic(f->d, target) ? JSON_NONE : target;
 }
 
 // A definition that no value fits must still be there for those who refer to it.

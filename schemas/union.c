@@ -175,6 +175,7 @@ static void lower_branches(struct union_job *u)
     below.root = u->s.root && u->s.depth > 0;
     below.branch = true;
     below.exact = u->s.exact || u->exclusive;
+    unsigned before = u->f->loss_total;
     for (unsigned i = 0; i < u->any->count; i++) {
         if (u->flag && is_null_schema(u->f, u->any->branch[i])) {
             u->nullable = true;
@@ -189,6 +190,8 @@ static void lower_branches(struct union_job *u)
         if (!(u->flag && n->is_null))
             splice(u->f, &u->nodes, n, u->exclusive);
     }
+    // Branches that lost something may turn out equal, or empty, once they are written.
+    u->f->unsettled = u->f->unsettled || u->distribute || u->f->loss_total != before;
 }
 
 // Base and branches multiply; what would be too much is told instead.
@@ -255,8 +258,7 @@ static bool accepts_null(const struct node_list *l)
 // One branch left: it is the node, with the notes of the place on it.
 static struct node *collapse(struct union_job *u)
 {
-    struct node *n = flattener_alloc(u->f, sizeof *n);
-    *n = *u->nodes.list[0];
+    struct node *n = node_own(u->f, u->nodes.list[0]);
     if (u->nullable)
         make_nullable(u->f, n);
     return with_notes(u->f, u->v, n, u->s);
@@ -267,8 +269,10 @@ static struct node *assemble(struct union_job *u)
     struct flattener *f = u->f;
     struct builder b = {.count = 0};
     if (u->nullable && f->p->union_bare)
-        for (size_t i = 0; i < u->nodes.count; i++)
+        for (size_t i = 0; i < u->nodes.count; i++) {
+            u->nodes.list[i] = node_own(f, u->nodes.list[i]);
             make_nullable(f, u->nodes.list[i]);
+        }
     enum keyword k = u->exclusive ? KW_ONE_OF : KW_ANY_OF;
     builder_list(&b, k, u->nodes.list, u->nodes.count);
     if (u->nullable && !f->p->union_bare)
@@ -346,7 +350,7 @@ static bool lower_as_is(struct union_job *u)
     bool overlaps = u->any->exclusive && !u->exclusive && !f->p->keeps[KW_ONE_OF] &&
                     !alternatives_are_disjoint(f, u->any);
     unsigned before = f->loss_total;
-    f->unsettled = f->unsettled || u->exclusive;
+    f->unsettled = f->unsettled || u->exclusive || overlaps;
     lower_branches(u);
     if (u->exclusive && f->loss_total != before) {
         // A branch that became wider would overlap where it did not.
@@ -387,6 +391,7 @@ static void add_all_of(struct flattener *f, struct node *n, struct node **list, 
 static struct node *lower_survivor(struct union_job *u)
 {
     struct flattener *f = u->f;
+    f->unsettled = true;
     struct part *all = parts_flagged(f, u->parts, PART_NO_UNIONS), **at = &all;
     while (*at != NULL) {
         (*at)->flags |= span_is_absent(u->v->ref) ? 0 : PART_NO_REF;
@@ -437,7 +442,7 @@ static struct node *lower_with_siblings(struct flattener *f, struct view *v,
         return NULL;
     struct node *n;
     if (first->nodes.count == 1 && !first->exclusive && base->count == 0)
-        n = first->nodes.list[0];
+        n = node_own(f, first->nodes.list[0]);
     else
         n = lower_beside(first, base);
     if (other_count > 0)
@@ -448,8 +453,6 @@ static struct node *lower_with_siblings(struct flattener *f, struct view *v,
 struct node *build_union(struct flattener *f, struct view *v, const struct part *parts,
                          struct site s)
 {
-    // Branches that say more than a type may turn out equal, or empty, once they are written.
-    f->unsettled = f->unsettled || f->p->union_alone || f->loss_total > 0;
     if (!f->p->union_alone)
         return lower_with_siblings(f, v, parts, s);
     for (unsigned i = 0; i < v->union_count;) {
