@@ -127,6 +127,15 @@ part_faults() {
     run_node "faults: " tests/faults/*.test.mjs
 }
 
+# The sandbox, integration and fault tests once more, on programs built with ASan and UBSan.
+part_sanitized() {
+    build asan || return
+    local WRIST_BIN=$WRIST_ROOT/build/asan/bin WRIST_TESTS=quick
+    export WRIST_BIN WRIST_TESTS
+    run_node "sanitized: " tests/sandbox/worker/*.test.mjs tests/integration/*.test.mjs tests/faults/*.test.mjs
+    unset WRIST_BIN
+}
+
 part_fuzz() {
     build fuzz || return
     local target name

@@ -198,6 +198,9 @@ export class Wrist {
     if (this.processes.has("driver")) await this.deleteAll().catch(() => {});
     await this.kill("driver", "SIGTERM");
     if (this.folder) fs.rmSync(this.folder, { recursive: true, force: true });
+    // A sanitizer's report is no log line of ours; a test that went well all the same has failed.
+    const report = Object.values(this.logs).flat().find((line) => /Sanitizer|runtime error/.test(line.event));
+    if (report) throw new Error(`a sanitizer reported: ${report.event}`);
   }
 
   async deleteAll() {
