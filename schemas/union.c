@@ -453,6 +453,7 @@ static struct node *lower_with_siblings(struct flattener *f, struct view *v,
 struct node *build_union(struct flattener *f, struct view *v, const struct part *parts,
                          struct site s)
 {
+    f->unsettled = f->unsettled || f->loss_total > 0;
     if (!f->p->union_alone)
         return lower_with_siblings(f, v, parts, s);
     for (unsigned i = 0; i < v->union_count;) {
