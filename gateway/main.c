@@ -163,7 +163,14 @@ static void collect(void *owner)
               c.bytes_buffered);
     set_gauge(g, "wrist_connections_accepted", "Client connections since the start.", c.accepted);
     set_gauge(g, "wrist_connections_refused", "Client connections past a limit.", c.refused);
-    set_gauge(g, "wrist_hostile_peers", "Peers that broke the protocol or a limit.", c.hostile);
+    for (int kind = 0; kind < HOSTILITY_COUNT; kind++) {
+        char label[64];
+        snprintf(label, sizeof label, "kind=\"%s\"",
+                 http_hostility_name((enum http_hostility)kind));
+        metric_set(metric_gauge(g->metrics, "wrist_hostile_peers", label,
+                                "Peers that broke the protocol or a limit, since the start."),
+                   (int64_t)c.hostile[kind]);
+    }
 }
 
 static void *service_for(void *owner, bool loopback)

@@ -29,6 +29,8 @@ struct front {
     size_t draining; // doors that are not drained yet
     void (*drained)(void *owner);
     void *drained_owner;
+    int64_t hostile_second, hostile_lines, hostile_unlogged;
+    uint64_t hostile[HOSTILITY_COUNT];
 };
 
 static const struct stream_limits stream_limits = {
@@ -59,6 +61,29 @@ static void on_accepted(void *owner, int fd, const struct address *peer)
                                                    d->front->config->head_timeout_ms)
                                       : stream_from_fd(d->front->loop, fd, peer, &stream_limits);
     http_server_adopt(d->server, s);
+}
+
+// One line for each, but a flood of peers does not become a flood of lines: past a bound a second
+// they are counted, and the count stands in the next line.
+static void on_hostile(void *owner, enum http_hostility kind, const struct address *peer)
+{
+    enum { LINES_A_SECOND = 20 };
+    struct front *f = owner;
+    char host[ADDRESS_TEXT_SIZE];
+    int64_t second = loop_now_ms(f->loop) / 1000;
+    if (second != f->hostile_second) {
+        f->hostile_second = second;
+        f->hostile_lines = 0;
+    }
+    f->hostile[kind]++;
+    if (f->hostile_lines++ >= LINES_A_SECOND) {
+        f->hostile_unlogged++;
+        return;
+    }
+    address_format_host(peer, host);
+    LOG(LOG_WARN, "http.hostile", LOG_STRING("kind", http_hostility_name(kind)),
+        LOG_STRING("peer", host), LOG_I64("not_logged", f->hostile_unlogged));
+    f->hostile_unlogged = 0;
 }
 
 static int bind_door(struct door *d, struct failure *why)
@@ -107,6 +132,7 @@ static void open_server(struct door *d, const struct exchange_ops *ops, void *se
     fill_limits(d->front->config, &limits);
     d->server = http_server_new(d->front->loop, &limits, ops, service);
     http_server_enable_h2(d->server);
+    http_server_on_hostile(d->server, on_hostile, d->front);
     listener_resume(d->listener);
     address_format(listener_address(d->listener), text);
     LOG(LOG_INFO, "listener.open", LOG_STRING("address", text), LOG_BOOL("tls", d->tls != NULL),
@@ -193,6 +219,7 @@ void front_close(struct front *f)
 void front_count(const struct front *f, struct front_counters *out)
 {
     *out = (struct front_counters){0};
+    memcpy(out->hostile, f->hostile, sizeof out->hostile);
     for (size_t i = 0; i < f->count; i++) {
         if (f->doors[i].config == NULL || f->doors[i].server == NULL)
             continue;
@@ -202,7 +229,5 @@ void front_count(const struct front *f, struct front_counters *out)
         out->connections += c->connections_open;
         out->exchanges += c->exchanges_open;
         out->bytes_buffered += c->bytes_buffered;
-        for (size_t h = 0; h < HOSTILITY_COUNT; h++)
-            out->hostile += c->hostile[h];
     }
 }

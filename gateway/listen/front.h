@@ -9,6 +9,7 @@
 
 #include "gateway/config/config.h"
 #include "gateway/lib/http/exchange.h"
+#include "gateway/lib/http/hostility.h"
 
 struct front;
 struct loop;
@@ -34,7 +35,7 @@ void front_close(struct front *f); // everything, now; freed after the turn
 struct front_counters {
     uint64_t accepted, refused;
     size_t connections, exchanges, bytes_buffered;
-    uint64_t hostile; // peers that broke the protocol or a limit
+    uint64_t hostile[HOSTILITY_COUNT]; // peers that broke the protocol or a limit, the admin's too
 };
 void front_count(const struct front *f, struct front_counters *out); // clients' only
 

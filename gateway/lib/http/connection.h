@@ -45,6 +45,8 @@ struct http_server {
     bool draining, closed;
     void (*drained)(void *owner);
     void *drained_owner;
+    void (*hostile)(void *owner, enum http_hostility kind, const struct address *peer);
+    void *hostile_owner;
     struct task drain_check;
     struct buffer scratch; // for writing a response head
     int64_t date_second;   // of `date`
@@ -59,7 +61,8 @@ struct connection *h1_open(struct http_server *s, struct connection *from);
 
 struct arena *server_take_arena(struct http_server *s);
 void server_give_arena(struct http_server *s, struct arena *a);
-void server_count_hostile(struct http_server *s, enum http_hostility kind);
+void server_count_hostile(struct http_server *s, enum http_hostility kind,
+                          const struct address *peer);
 struct span server_date(struct http_server *s); // "Mon, 30 Nov 2026 23:10:05 GMT"
 void server_exchange_gone(struct http_server *s);
 

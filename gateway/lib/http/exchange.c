@@ -15,7 +15,7 @@ static void on_abort(struct task *task)
     if (ex->finished)
         return;
     if (ex->abort_why->fault == FAULT_TOO_LARGE && !ex->started) {
-        server_count_hostile(ex->server, HOSTILITY_BODY_TOO_LARGE);
+        server_count_hostile(ex->server, HOSTILITY_BODY_TOO_LARGE, exchange_peer(ex));
         exchange_refuse(ex, 413, ex->abort_why);
         return;
     }
@@ -49,7 +49,7 @@ static void on_body_timer(struct timer *timer)
     struct failure why;
     if (ex->body != BODY_WANTED)
         return;
-    server_count_hostile(ex->server, HOSTILITY_SLOW_BODY);
+    server_count_hostile(ex->server, HOSTILITY_SLOW_BODY, exchange_peer(ex));
     failure_set(&why, FAULT_SLOW, "the request body stopped coming");
     if (!ex->started && !ex->detached)
         exchange_refuse(ex, 408, &why);
@@ -186,7 +186,7 @@ void exchange_deliver_body(struct exchange *ex, struct span bytes)
     if (ex->detached)
         return;
     if (ex->body_seen > ex->body_limit) {
-        server_count_hostile(ex->server, HOSTILITY_BODY_TOO_LARGE);
+        server_count_hostile(ex->server, HOSTILITY_BODY_TOO_LARGE, exchange_peer(ex));
         failure_set(&why, FAULT_TOO_LARGE, "the request body exceeds %zu bytes", ex->body_limit);
         exchange_refuse(ex, 413, &why);
         return;

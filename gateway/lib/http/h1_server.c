@@ -96,9 +96,10 @@ static void refuse(struct h1_connection *c, int status, const char *text)
                   text);
     stream_write(c->base.stream, buffer_span(&head));
     buffer_fini(&head);
-    server_count_hostile(c->base.server, status == 431 || status == 414 ? HOSTILITY_HEAD_TOO_LARGE
-                                         : status == 408                ? HOSTILITY_SLOW_HEAD
-                                                                        : HOSTILITY_MALFORMED);
+    enum http_hostility kind = status == 431 || status == 414 ? HOSTILITY_HEAD_TOO_LARGE
+                               : status == 408                ? HOSTILITY_SLOW_HEAD
+                                                              : HOSTILITY_MALFORMED;
+    server_count_hostile(c->base.server, kind, stream_peer(c->base.stream));
     linger(c);
 }
 
@@ -128,7 +129,7 @@ static void on_write_timer(struct timer *timer)
         timer_start(timer, c->base.server->limits.write_timeout_ms);
         return;
     }
-    server_count_hostile(c->base.server, HOSTILITY_SLOW_READER);
+    server_count_hostile(c->base.server, HOSTILITY_SLOW_READER, stream_peer(c->base.stream));
     failure_set(&why, FAULT_SLOW, "the client does not read its answer");
     h1_close(&c->base, &why);
 }
@@ -463,7 +464,7 @@ static void break_off(struct h1_connection *c, const char *text)
 {
     struct failure why;
     failure_set(&why, FAULT_REQUEST, "%s", text);
-    server_count_hostile(c->base.server, HOSTILITY_MALFORMED);
+    server_count_hostile(c->base.server, HOSTILITY_MALFORMED, stream_peer(c->base.stream));
     if (c->ex != NULL && !c->ex->started)
         exchange_refuse(c->ex, 400, &why);
     else

@@ -178,8 +178,9 @@ static void begin(struct h2_stream *stream)
     }
     ex->detached = true;
     ex->is_head = span_is(ex->method, "HEAD");
-    server_count_hostile(ex->server, status == 431 || status == 414 ? HOSTILITY_HEAD_TOO_LARGE
-                                                                    : HOSTILITY_MALFORMED);
+    server_count_hostile(
+        ex->server, status == 431 || status == 414 ? HOSTILITY_HEAD_TOO_LARGE : HOSTILITY_MALFORMED,
+        exchange_peer(ex));
     failure_set(&why, FAULT_REQUEST, "the head was refused");
     exchange_refuse(ex, status, &why);
 }
@@ -456,7 +457,7 @@ void h2_stream_check_progress(struct h2_stream *stream)
     struct failure why;
     bool blocked = buffer_size(&stream->out) > 0;
     if (blocked && stream->was_blocked && stream->sent == stream->sent_mark) {
-        server_count_hostile(stream->ex->server, HOSTILITY_SLOW_READER);
+        server_count_hostile(stream->ex->server, HOSTILITY_SLOW_READER, exchange_peer(stream->ex));
         failure_set(&why, FAULT_SLOW, "the client does not read its answer");
         reset(stream, NGHTTP2_ENHANCE_YOUR_CALM, &why);
         return;

@@ -166,7 +166,7 @@ void http_server_adopt(struct http_server *s, struct stream *stream)
         uncount_peer(s, peer);
         s->counters.connections_refused++;
         if (!s->closed && !s->draining)
-            server_count_hostile(s, HOSTILITY_TOO_MANY_CONNECTIONS);
+            server_count_hostile(s, HOSTILITY_TOO_MANY_CONNECTIONS, stream_peer(stream));
         stream_close(stream);
         return;
     }
@@ -314,9 +314,21 @@ void server_give_arena(struct http_server *s, struct arena *a)
     }
 }
 
-void server_count_hostile(struct http_server *s, enum http_hostility kind)
+void http_server_on_hostile(struct http_server *s,
+                            void (*hostile)(void *owner, enum http_hostility kind,
+                                            const struct address *peer),
+                            void *owner)
+{
+    s->hostile = hostile;
+    s->hostile_owner = owner;
+}
+
+void server_count_hostile(struct http_server *s, enum http_hostility kind,
+                          const struct address *peer)
 {
     s->counters.hostile[kind]++;
+    if (s->hostile != NULL)
+        s->hostile(s->hostile_owner, kind, peer);
 }
 
 const char *http_hostility_name(enum http_hostility kind)

@@ -46,6 +46,11 @@ void http_server_adopt(struct http_server *s, struct stream *stream);
 // connections closed. `drained` comes once when no exchange is left and the connections have
 // ended, which takes a moment longer, so that the goodbyes are read.
 void http_server_drain(struct http_server *s, void (*drained)(void *owner), void *owner);
+// Told of each peer that is ended for what it did, from inside the server: to be noted only.
+void http_server_on_hostile(struct http_server *s,
+                            void (*hostile)(void *owner, enum http_hostility kind,
+                                            const struct address *peer),
+                            void *owner);
 void http_server_close(struct http_server *s); // everything, now; freed after the turn
 const struct http_server_counters *http_server_counters(const struct http_server *s);
 
