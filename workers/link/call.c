@@ -9,6 +9,7 @@
 #include "gateway/lib/telemetry/log.h"
 #include "workers/init/life.h"
 #include "workers/link/bash.h"
+#include "workers/link/check_tools.h"
 #include "workers/link/shell_tools.h"
 #include "workers/tools/arguments.h"
 
@@ -35,6 +36,7 @@ struct calls {
     struct calls_options options;
     struct list running;
     size_t count;
+    struct last_tests last_tests;
 };
 
 struct calls *calls_new(const struct calls_options *options)
@@ -89,6 +91,7 @@ void calls_free(struct calls *c)
             shell_kill_forget(call->shell);
         call_bury(call);
     }
+    free(c->last_tests.structured);
     free(c);
 }
 
@@ -186,6 +189,64 @@ static int start_bash(struct call *call, const struct call_request *request,
     return call->command != NULL ? 0 : why->fault;
 }
 
+// --- checks ---------------------------------------------------------------------------------
+
+static void on_check_ended(void *owner, const struct command_result *ended)
+{
+    struct call *call = owner;
+    struct tool_result result;
+    bool is_tests = strcmp(call->tool->name, "run_tests") == 0 ||
+                    strcmp(call->tool->name, "run_failing_tests") == 0;
+    call->command = NULL;
+    if (ended->ending == COMMAND_CANCELLED) {
+        call_end(call, SPAN_NONE);
+        return;
+    }
+    tool_result_init(&result);
+    if (check_result(ended, is_tests ? &call->calls->last_tests : NULL, &result)) {
+        call_end(call, ended->text);
+    } else {
+        result_write(call, &result);
+        call_end(call, buffer_span(&call->result));
+    }
+    tool_result_fini(&result);
+}
+
+static int start_check(struct call *call, const struct call_request *request,
+                       const struct arguments *arguments, struct failure *why)
+{
+    struct check_request check;
+    struct command_options options = call->calls->options.command;
+    int fault = check_read(request->tool, arguments, &call->calls->last_tests, &check, why);
+    if (fault != 0)
+        return fault;
+    check.task.who = options.who;
+    options.output_limit = CHECK_OUTPUT_BYTES;
+    options.body = check_run;
+    options.body_task = &check.task; // the fork has a copy
+    call->command =
+        command_start(&options, SPAN_LITERAL(""), check.task.timeout_ms + CHECK_SPARE_MS,
+                      on_check_ended, call, why);
+    check_request_fini(&check);
+    return call->command != NULL ? 0 : why->fault;
+}
+
+static int start_last_failures(struct call *call, const struct call_request *request,
+                               const struct arguments *arguments, struct failure *why)
+{
+    struct tool_result result;
+    (void)request;
+    tool_result_init(&result);
+    int fault = last_failures_result(&call->calls->last_tests, arguments, &result, why);
+    if (fault == 0)
+        finish_now(call, &result);
+    else
+        tool_result_fini(&result);
+    return fault;
+}
+
+// --- background shells ----------------------------------------------------------------------
+
 static int start_bash_output(struct call *call, const struct call_request *request,
                              const struct arguments *arguments, struct failure *why)
 {
@@ -232,6 +293,12 @@ static const struct {
     {"Bash", start_bash},
     {"BashOutput", start_bash_output},
     {"KillShell", start_kill_shell},
+    {"last_test_failures", start_last_failures},
+    {"run_failing_tests", start_check},
+    {"run_lint", start_check},
+    {"run_script", start_check},
+    {"run_tests", start_check},
+    {"run_typecheck", start_check},
 };
 
 static int start_command(struct call *call, const struct call_request *request, struct failure *why)

@@ -207,6 +207,70 @@ static const struct tool_param kill_shell_params[] = {
     {0},
 };
 
+static const char check_output_schema[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"verdict\":{\"type\":\"string\",\"enum\":[\"passed\",\"failed\",\"build_error\",\"no_tests\","
+    "\"unparsed\",\"crash\",\"timeout\",\"not_run\"]},"
+    "\"project\":{\"type\":\"string\"},\"command\":{\"type\":\"string\"},"
+    "\"exit_code\":{\"type\":\"integer\"},\"duration_ms\":{\"type\":\"integer\"},"
+    "\"passed\":{\"type\":\"integer\"},\"failed\":{\"type\":\"integer\"},"
+    "\"skipped\":{\"type\":\"integer\"},\"errors\":{\"type\":\"integer\"},"
+    "\"warnings\":{\"type\":\"integer\"},"
+    "\"failures\":{\"type\":\"array\",\"description\":\"the first 50\",\"items\":{\"type\":"
+    "\"object\",\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"test\",\"error\","
+    "\"warning\"]},\"name\":{\"type\":\"string\"},\"suite\":{\"type\":\"string\"},\"file\":{"
+    "\"type\":\"string\"},\"line\":{\"type\":\"integer\"},\"message\":{\"type\":\"string\"}},"
+    "\"required\":[\"kind\",\"message\"]}}},"
+    "\"required\":[\"verdict\",\"exit_code\",\"passed\",\"failed\",\"skipped\",\"failures\"]}";
+
+#define TIMEOUT_PARAM(most, usual)                                                                 \
+    {                                                                                              \
+        .name = "timeout", .type = TOOL_INTEGER, .min = 1, .max = (most), .fallback = (usual),     \
+        .description = "Seconds after which it is killed and counts as failed"                     \
+    }
+
+static const char *const check_languages[] = {"go",    "rust",  "node", "python", "c",
+                                              "cmake", "meson", "make", NULL};
+
+#define LANGUAGE_PARAM                                                                             \
+    {                                                                                              \
+        .name = "language", .type = TOOL_STRING, .choice = check_languages,                        \
+        .fallback = TOOL_NO_FALLBACK,                                                              \
+        .description = "Only needed where /workspace holds several kinds of project"               \
+    }
+
+#define DETAIL_PARAM                                                                               \
+    {                                                                                              \
+        .name = "detail", .type = TOOL_BOOLEAN,                                                    \
+        .description = "Also give the output itself (its last 60 KB)"                              \
+    }
+
+static const struct tool_param run_tests_params[] = {
+    TIMEOUT_PARAM(1800, 300), LANGUAGE_PARAM, DETAIL_PARAM, {0}};
+
+static const struct tool_param run_check_params[] = {
+    TIMEOUT_PARAM(600, 120), LANGUAGE_PARAM, DETAIL_PARAM, {0}};
+
+static const struct tool_param run_script_params[] = {
+    {.name = "name",
+     .type = TOOL_STRING,
+     .required = true,
+     .min = 1,
+     .max = 256,
+     .description = "A script of package.json, or a target of the Makefile"},
+    TIMEOUT_PARAM(1800, 300),
+    LANGUAGE_PARAM,
+    DETAIL_PARAM,
+    {0}};
+
+static const struct tool_param last_test_failures_params[] = {{.name = "limit",
+                                                               .type = TOOL_INTEGER,
+                                                               .min = 1,
+                                                               .max = 50,
+                                                               .fallback = 50,
+                                                               .description = "How many to give"},
+                                                              {0}};
+
 static const char bash_output_tool_schema[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"status\":{\"type\":\"string\"},"
@@ -314,6 +378,59 @@ const struct tool tool_table[] = {
      .annotations = {.destructive = true, .idempotent = true},
      .place = TOOL_HAND,
      .run = write_run},
+    {.name = "last_test_failures",
+     .title = "Failures of the last test run",
+     .description = "Gives the failures of the last run_tests or run_failing_tests again: name, "
+                    "place and message, build errors included.",
+     .params = last_test_failures_params,
+     .output_schema = check_output_schema,
+     .annotations = {.read_only = true, .idempotent = true},
+     .place = TOOL_COMMAND},
+    {.name = "run_failing_tests",
+     .title = "Run what failed again",
+     .description = "Runs only the tests that failed last, where the runner can (Go, Rust, pytest, "
+                    "ctest), else all of them. If none runs that is an error.",
+     .params = run_tests_params,
+     .output_schema = check_output_schema,
+     .annotations = {.destructive = true, .open_world = true},
+     .place = TOOL_COMMAND},
+    {.name = "run_lint",
+     .title = "Run the linter",
+     .description =
+         "Runs the project's linter (golangci-lint or go vet, clippy, the lint script or "
+         "eslint, ruff, cppcheck). It passes only with no finding and exit code 0.",
+     .params = run_check_params,
+     .output_schema = check_output_schema,
+     .annotations = {.destructive = true, .open_world = true},
+     .place = TOOL_COMMAND},
+    {.name = "run_script",
+     .title = "Run a script of the project",
+     .description = "Runs a script of package.json with the project's package manager, or a target "
+                    "of the Makefile.",
+     .params = run_script_params,
+     .output_schema = check_output_schema,
+     .annotations = {.destructive = true, .open_world = true},
+     .place = TOOL_COMMAND},
+    {.name = "run_tests",
+     .title = "Run the tests",
+     .description =
+         "Finds out what kind of project /workspace is (Go, Rust, Node, Python, CMake, Meson, "
+         "Make), builds it where needed, runs its tests and says how many failed, passed and were "
+         "skipped, then each failure with its place. A build error, no test at all, an outcome "
+         "that cannot be read, a crash or a timeout is not a pass.",
+     .params = run_tests_params,
+     .output_schema = check_output_schema,
+     .annotations = {.destructive = true, .open_world = true},
+     .place = TOOL_COMMAND},
+    {.name = "run_typecheck",
+     .title = "Check types, or compile",
+     .description =
+         "Runs go vet, cargo check, the typecheck script or tsc, mypy, or the build of a "
+         "C or C++ project, and lists errors and warnings with their places.",
+     .params = run_check_params,
+     .output_schema = check_output_schema,
+     .annotations = {.destructive = true, .open_world = true},
+     .place = TOOL_COMMAND},
 };
 
 const size_t tool_count = ARRAY_COUNT(tool_table);
