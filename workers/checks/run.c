@@ -105,7 +105,7 @@ static int follow(const struct run *run, struct stream streams[2], pid_t pid, bo
 int run_line(const struct run *run, struct ending *out, struct failure *why)
 {
     struct stream streams[2];
-    pid_t pid;
+    pid_t pid = -1;
     *out = (struct ending){0};
     int fault = start(run, streams, &pid, why);
     if (fault != 0)
