@@ -147,3 +147,12 @@ part_fuzz() {
             "build/fuzz/corpus/$name" "tests/fuzz/corpus/${name#fuzz_}"
     done
 }
+
+part_bench() {
+    build release || return
+    if tests/bench/run --out build/bench.md; then
+        record "pass bench"
+    else
+        record "fail bench"
+    fi
+}

@@ -67,7 +67,7 @@ export class Wrist {
   }
 
   static async start(options) {
-    const wrist = new Wrist(options);
+    const wrist = new this(options);
     try {
       await wrist.prepare();
       await wrist.startDriver();
