@@ -70,6 +70,7 @@ struct provider {
     bool boolean_schemas;       // true and false below the root
     bool lax;                   // it does not look whether keywords are well-formed
     bool only_kept;             // any keyword that it does not take is an error
+    bool plain_results;         // a key "$ref" in a result is taken for a pointer
     bool filled_objects;        // an empty "properties" below the root is refused
     const char *const *formats; // NULL: any; else a list for strings that ends with NULL
     bool number_formats;        // formats on numbers: int32, int64, float, double only

@@ -8,6 +8,7 @@
 #include "gateway/lib/json/edit.h"
 #include "gateway/lib/json/writer.h"
 #include "schemas/flatten.h"
+#include "schemas/omitted.h"
 
 enum { TOOLS_MAX = 100000 };
 
@@ -15,6 +16,7 @@ struct tool_map {
     struct arena *arena;     // owned
     struct table *names;     // owned: provider's name to a span in the arena
     struct table *arguments; // owned: provider's name, NUL, provider's key to a span
+    struct table *strict;    // owned: provider's name to the server's inputSchema, a span
 };
 
 static const size_t arena_limit = (size_t)1 << 30;
@@ -33,6 +35,7 @@ void tool_map_free(struct tool_map *map)
         return;
     table_free(map->names);
     table_free(map->arguments);
+    table_free(map->strict);
     arena_free(map->arena);
     free(map);
 }
@@ -59,6 +62,59 @@ struct span tool_map_argument(const struct tool_map *map, struct span provider_n
     const struct span *found = table_get(map->arguments, buffer_span(&both));
     buffer_fini(&both);
     return found != NULL ? *found : key;
+}
+
+// Keys are mapped at the top only: no provider has rules for those below.
+static void write_argument(const struct tool_map *map, struct span tool, const struct json *j,
+                           int value, struct json_writer *w)
+{
+    struct buffer key;
+    buffer_init(&key, json_key_raw(j, value).size);
+    (void)json_unescape(json_key_raw(j, value), &key);
+    json_write_key_span(w, tool_map_argument(map, tool, buffer_span(&key)));
+    json_write_raw(w, json_raw(j, value));
+    buffer_fini(&key);
+}
+
+static bool map_keys(const struct tool_map *map, struct span tool, const struct json *j,
+                     int arguments, struct buffer *out)
+{
+    struct json_writer w;
+    if (table_count(map->arguments) == 0)
+        return false;
+    json_writer_init(&w, out);
+    json_object_open(&w);
+    JSON_EACH(value, j, arguments)
+    write_argument(map, tool, j, value, &w);
+    json_object_close(&w);
+    return json_writer_finish(&w) == 0;
+}
+
+static bool omit_nulls(const struct tool_map *map, struct span tool, struct span arguments,
+                       struct buffer *out)
+{
+    const struct span *schema = table_get(map->strict, tool);
+    return schema != NULL && nulls_omit(*schema, arguments, out) == 0;
+}
+
+bool tool_map_arguments(const struct tool_map *map, struct span provider_name, const struct json *j,
+                        int arguments, struct buffer *out)
+{
+    struct buffer mapped;
+    if (json_type(j, arguments) != JSON_OBJECT)
+        return false;
+    buffer_init(&mapped, out->limit);
+    bool changed = map_keys(map, provider_name, j, arguments, &mapped);
+    struct span now = changed ? buffer_span(&mapped) : json_raw(j, arguments);
+    if (!omit_nulls(map, provider_name, now, out)) {
+        buffer_clear(out);
+        if (changed)
+            changed = buffer_append(out, now) == 0;
+    } else {
+        changed = true;
+    }
+    buffer_fini(&mapped);
+    return changed;
 }
 
 static void *kept_span(struct tool_map *map, struct span text)
@@ -109,6 +165,8 @@ static void rewrite_schema(struct listing *l, int schema, enum schema_kind kind,
     if (flatten_for(l, schema, kind, out, &r, &why) == 0) {
         if (kind == SCHEMA_INPUT) {
             keep_renames(l->map, tool, r);
+            if (l->p->all_required)
+                table_put(l->map->strict, tool, kept_span(l->map, json_raw(l->j, schema)));
             to->description = arena_copy(l->map->arena, r->description);
         }
     } else {
@@ -254,6 +312,7 @@ int tools_rewrite(struct span result, const struct provider *p, struct buffer *o
     m->arena = arena_new(arena_limit);
     m->names = table_new();
     m->arguments = table_new();
+    m->strict = table_new();
     rc = rewrite(j, p, m, out, why);
     json_free(j);
     if (rc != 0)

@@ -6,6 +6,7 @@
 
 #include "gateway/lib/base/buffer.h"
 #include "gateway/lib/base/failure.h"
+#include "gateway/lib/json/json.h"
 #include "schemas/names.h"
 
 struct tool_map; // owns the names; for the calls of whoever got this list
@@ -23,5 +24,10 @@ struct span tool_map_name(const struct tool_map *map, struct span provider_name)
 // The server's key for a top-level argument of a tool (by the provider's name).
 struct span tool_map_argument(const struct tool_map *map, struct span provider_name,
                               struct span key);
+// Writes the arguments of a call (a node of `j`) as the server wants them: keys mapped back and,
+// where a strict mode had made optional properties nullable, nulls left out that the server's
+// schema does not take. False where they stay as they are; then nothing was written.
+bool tool_map_arguments(const struct tool_map *map, struct span provider_name, const struct json *j,
+                        int arguments, struct buffer *out);
 
 #endif

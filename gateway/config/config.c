@@ -94,6 +94,13 @@ static const struct key keys[] = {
              "sandbox; end ends the session."},
     {"profiles.<name>.provider", KEY_STRING, KEY_AT(struct profile, provider),
      .help = "The dialect of tool schemas for clients that name none."},
+    {"profiles.<name>.rewrite_texts", KEY_BOOL, KEY_AT(struct profile, rewrite_texts),
+     .fallback = "true",
+     .help = "For providers that refuse the key $ref in results: rename it also in a text that is "
+             "one JSON object or array."},
+    {"schemas.by_client_name", KEY_BOOL, KEY_AT(struct config, by_client_name), .fallback = "true",
+     .help = "Where nothing else names a provider, the name that a client gives itself does, if it "
+             "is one of a few well-known ones."},
     {"limits.body", KEY_SIZE, KEY_AT(struct config, body_bytes), .least = 1024, .most = 1024 * MIB,
      .fallback = "4MiB", .help = "The largest MCP request."},
     {"limits.upload", KEY_SIZE, KEY_AT(struct config, upload_bytes), .least = 1024,

@@ -41,6 +41,7 @@ struct profile {
     int bind;                // enum bind_mode
     int on_loss;             // enum on_loss
     char provider[32];       // schema dialect, "" for none
+    bool rewrite_texts;      // results in texts are made safe for the provider too
 };
 
 struct listen {
@@ -74,6 +75,7 @@ struct config {
     int64_t head_timeout_ms, body_timeout_ms, idle_timeout_ms, write_timeout_ms;
     int64_t drain_ms;     // grace period of SIGTERM
     int64_t keepalive_ms; // between SSE comments
+    bool by_client_name;  // a client's own name may tell its provider
     int64_t commit_ms;    // when an answer turns into an SSE stream
 };
 

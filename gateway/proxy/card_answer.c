@@ -4,6 +4,7 @@
 
 #include "gateway/lib/base/random.h"
 #include "gateway/lib/loop/loop.h"
+#include "gateway/proxy/dialect.h"
 #include "gateway/proxy/dispatch.h"
 #include "gateway/proxy/post.h"
 
@@ -36,12 +37,16 @@ static enum step close_result(struct post *p)
 // --- initialize ----------------------------------------------------------------------------------
 
 // Nothing is written anywhere: all that the session is stands in its id.
-static int make_session(struct post *p, enum mcp_revision revision)
+static int make_session(struct post *p, const struct mcp_message *m, enum mcp_revision revision)
 {
     struct visit *v = p->v;
     struct session_name name = {.issued_ms = clock_wall_ms(loop_clock(v->proxy->loop)),
                                 .revision = revision};
     struct buffer text;
+    const struct provider *told =
+        dialect_of_client(p->doc, json_get(p->doc, m->params, "clientInfo"));
+    if (told != NULL)
+        span_copy_string(span_from_string(told->name), name.provider, sizeof name.provider);
     id_new(name.id);
     buffer_init(&text, SEALED_TEXT_SIZE - 1);
     int fault =
@@ -106,7 +111,7 @@ static enum step answer_discover(struct post *p, const struct mcp_message *m,
 static enum step answer_list(struct post *p, const struct mcp_message *m, const struct card *card,
                              const char *member)
 {
-    struct span list = card_member(card, member);
+    struct span list = translate_list(p, card, member);
     if (span_is_absent(list)) {
         buffer_clear(&p->out);
         mcp_write_error(&p->out, m->id, MCP_ERROR_METHOD, SPAN_LITERAL("Method not found"),
@@ -172,7 +177,7 @@ enum step card_answer(struct post *p, const struct mcp_message *m)
         d->handling == HANDLE_INITIALIZE ? negotiate(p, m) : p->mcp.revision;
     // The id goes out with the head, which waiting may send before the answer.
     if (d->handling == HANDLE_INITIALIZE && span_is_absent(p->reply.session) &&
-        make_session(p, revision) != 0)
+        make_session(p, m, revision) != 0)
         return post_refuse(p, 200, MCP_ERROR_INTERNAL, m->id, "no session could be made");
     const struct card *card = binder_card(p->v->proxy->binder, p->place.profile, &why);
     if (d->handling == HANDLE_DISCOVER)

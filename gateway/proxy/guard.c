@@ -87,8 +87,8 @@ int guard_check(const struct config *config, bool loopback_listener, const struc
 int guard_check_repeats(const struct exchange *ex, struct failure *why)
 {
     static const char *const once[] = {
-        "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "authorization",
-        "origin",         "content-type",
+        "mcp-session-id", "mcp-protocol-version", "mcp-method",       "mcp-name", "authorization",
+        "origin",         "content-type",         "x-wrist-provider",
     };
     for (size_t i = 0; i < ARRAY_COUNT(once); i++) {
         if (exchange_header_repeats(ex, once[i]) > 1)

@@ -7,6 +7,7 @@
 #include "gateway/proxy/meters.h"
 #include "gateway/proxy/proxy.h"
 #include "gateway/proxy/sessions.h"
+#include "gateway/proxy/tool_lists.h"
 #include "gateway/proxy/visit.h"
 
 enum { ROUTE_TABLES = 4 };
@@ -19,6 +20,7 @@ struct proxy {
     struct authenticator auth;
     struct meters *meters;     // owned
     struct sessions *sessions; // owned
+    struct tool_lists *tools;  // owned
     struct list posts;         // that have not ended, also those whose clients left
     struct list listeners;     // owned
     struct {

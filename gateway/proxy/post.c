@@ -304,12 +304,12 @@ static const struct {
     const char *name;
     enum step (*run)(struct post *p);
 } steps[] = {
-    {"check head", check_head},         {"read body", read_body},
-    {"parse body", parse_body},         {"classify", classify},
-    {"find session", find_session},     {"check session", check_session},
-    {"judge session", judge_session},   {"take notices", take_notices},
-    {"bind sandbox", bind_sandbox},     {"judge binding", judge_binding},
-    {"serve messages", serve_messages},
+    {"check head", check_head},       {"read body", read_body},
+    {"parse body", parse_body},       {"classify", classify},
+    {"find session", find_session},   {"check session", check_session},
+    {"judge session", judge_session}, {"choose provider", translate_choose},
+    {"take notices", take_notices},   {"bind sandbox", bind_sandbox},
+    {"judge binding", judge_binding}, {"serve messages", serve_messages},
 };
 
 // The end may free the post: nothing of it is touched afterwards.
@@ -366,6 +366,7 @@ static void on_free(struct visit *v)
     json_free(p->doc);
     buffer_fini(&p->body);
     buffer_fini(&p->out);
+    translation_fini(&p->translation);
     arena_free(p->arena);
     memory_free_at(&p);
 }
@@ -385,6 +386,7 @@ void mcp_post_enter(struct visit *v)
     p->arena = arena_new(ARENA_BYTES);
     buffer_init(&p->body, (size_t)v->config->body_bytes);
     buffer_init(&p->out, OUT_BYTES);
+    translation_init(&p->translation);
     timer_init(&p->timer, v->proxy->loop, NULL);
     list_append(&v->proxy->posts, &p->node);
     v->state = p;

@@ -11,6 +11,7 @@
 #include "gateway/proxy/mcp_routes.h"
 #include "gateway/proxy/place.h"
 #include "gateway/proxy/reply.h"
+#include "gateway/proxy/translate.h"
 #include "gateway/upstream/link_call.h"
 
 enum step { STEP_NEXT, STEP_WAIT, STEP_DONE };
@@ -28,6 +29,9 @@ struct post {
     struct session session;
     struct reply reply;
     char session_text[SEALED_TEXT_SIZE]; // a new session's id, behind reply.session
+
+    const struct provider *provider; // whose dialect the client gets; NULL: tools as they are
+    struct translation translation;  // of the message being served
 
     struct bind_wait *wait; // NULL while none runs
     struct lease *lease;    // owned
@@ -67,5 +71,17 @@ bool serve_needs_sandbox(struct post *p);
 // NEXT: answered; WAIT: no card yet.
 enum step card_answer(struct post *p, const struct mcp_message *m);
 bool card_has_capability(struct post *p, const char *name);
+
+enum step translate_choose(struct post *p); // a step: whose dialect
+struct span translate_list(struct post *p, const struct card *card, const char *member);
+
+// The message as its worker understands it: `body`, or a text that lives until the next call.
+struct span translate_call(struct post *p, const struct mcp_message *m, struct span body);
+struct span translate_name(const struct post *p, const struct mcp_message *m);
+
+// The answer, while is_on. The end fails where there is none that can be given.
+void translate_head(struct post *p);
+void translate_piece(struct post *p, struct span bytes);
+int translate_end(struct post *p, struct failure *why);
 
 #endif

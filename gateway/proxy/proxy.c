@@ -19,6 +19,7 @@ struct proxy *proxy_new(const struct proxy_options *options)
     p->auth = options->auth;
     p->meters = meters_new(options->metrics);
     p->sessions = sessions_new();
+    p->tools = tool_lists_new();
     list_init(&p->posts);
     list_init(&p->listeners);
     proxy_add_routes(p, mcp_routes, mcp_route_count);
@@ -35,6 +36,7 @@ void proxy_free(struct proxy *p)
         memory_free_at(&l);
     }
     sessions_free(p->sessions);
+    tool_lists_free(p->tools);
     meters_free(p->meters);
     memory_free_at(&p);
 }

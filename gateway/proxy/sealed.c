@@ -7,8 +7,8 @@
 enum {
     FORMAT = 1,
     RAW_ID = 16,
-    SESSION_BYTES = 1 + RAW_ID + 8 + 1,
-    HANDLE_BYTES = 1 + RAW_ID, // the profile's name follows
+    SESSION_BYTES = 1 + RAW_ID + 8 + 1, // the provider's name follows
+    HANDLE_BYTES = 1 + RAW_ID,          // the profile's name follows
     BOUND_BYTES = PRINCIPAL_HASH_SIZE + PROFILE_NAME_SIZE + ID_SIZE,
 };
 
@@ -42,14 +42,16 @@ static struct span bind_to(const struct principal *principal, struct span place,
 int session_name_seal(const struct keyring *ring, const struct principal *principal,
                       struct span place, const struct session_name *name, struct buffer *out)
 {
-    unsigned char plain[SESSION_BYTES] = {FORMAT};
+    unsigned char plain[SESSION_BYTES + PROVIDER_NAME_SIZE] = {FORMAT};
+    size_t size = strlen(name->provider);
     char bound[BOUND_BYTES];
     if (!hex_decode(span_from_string(name->id), plain + 1, RAW_ID))
         return FAULT_INVALID;
     write_i64(plain + 1 + RAW_ID, name->issued_ms);
     plain[SESSION_BYTES - 1] = (unsigned char)name->revision;
-    return seal(ring, "session", bind_to(principal, place, bound), span_of(plain, sizeof plain),
-                out);
+    memcpy(plain + SESSION_BYTES, name->provider, size);
+    return seal(ring, "session", bind_to(principal, place, bound),
+                span_of(plain, SESSION_BYTES + size), out);
 }
 
 static int open_sealed(const struct keyring *ring, const char *purpose, struct span bound,
@@ -69,8 +71,10 @@ int session_name_open(const struct keyring *ring, const struct principal *princi
     int fault = open_sealed(ring, "session", bind_to(principal, place, bound), text, &plain);
     struct span s = buffer_span(&plain);
     const unsigned char *at = (const unsigned char *)s.data;
-    if (fault != 0 || s.size != SESSION_BYTES || at[0] != FORMAT ||
-        at[SESSION_BYTES - 1] >= MCP_REVISION_COUNT) {
+    if (fault != 0 || s.size < SESSION_BYTES || at[0] != FORMAT ||
+        at[SESSION_BYTES - 1] >= MCP_REVISION_COUNT ||
+        !span_copy_string(span_slice(s, SESSION_BYTES, s.size), out->provider,
+                          PROVIDER_NAME_SIZE)) {
         fault = FAULT_NOT_FOUND;
     } else {
         hex_encode(span_of(at + 1, RAW_ID), out->id);

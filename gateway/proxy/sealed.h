@@ -12,12 +12,14 @@
 
 struct keyring;
 
+enum { PROVIDER_NAME_SIZE = 32 };
 enum { SEALED_TEXT_SIZE = 512 }; // what a session id or a handle has less than
 
 struct session_name {
     char id[ID_SIZE];  // internal
     int64_t issued_ms; // wall time
     enum mcp_revision revision;
+    char provider[PROVIDER_NAME_SIZE]; // that the client's name told; "" for none
 };
 // `place` is the profile's name, or the sandbox id where the URL names a sandbox.
 int session_name_seal(const struct keyring *ring, const struct principal *principal,

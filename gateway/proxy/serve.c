@@ -128,14 +128,18 @@ static void on_head(void *owner, enum link_answer kind, int64_t length)
     struct post *p = owner;
     p->answer = kind;
     p->has_answer = kind != LINK_ACCEPTED;
-    if (kind == LINK_JSON)
+    if (p->translation.is_on)
+        translate_head(p);
+    else if (kind == LINK_JSON)
         reply_begin(&p->reply, length);
 }
 
 static void on_body(void *owner, struct span bytes)
 {
     struct post *p = owner;
-    if (p->answer == LINK_JSON)
+    if (p->translation.is_on)
+        translate_piece(p, bytes);
+    else if (p->answer == LINK_JSON)
         reply_piece(&p->reply, bytes);
     else if (p->answer == LINK_EVENTS)
         reply_events(&p->reply, bytes);
@@ -146,10 +150,13 @@ static void on_body(void *owner, struct span bytes)
 static void finish_well(struct post *p)
 {
     struct failure why = {0};
-    if (p->answer == LINK_JSON && p->has_answer)
+    bool is_cut = p->translation.is_on && p->has_answer && translate_end(p, &why) != 0;
+    if (p->answer == LINK_JSON && p->has_answer && !p->translation.is_on)
         reply_complete(&p->reply);
     if (!p->has_answer)
         answer_error(p, current(p), MCP_ERROR_INTERNAL, "the sandbox gave no answer");
+    else if (is_cut)
+        answer_error(p, current(p), MCP_ERROR_INTERNAL, why.text);
     else if (!reply_is_between_messages(&p->reply)) {
         failure_set(&why, FAULT_PEER, "the sandbox's event stream ended inside an event");
         reply_abort(&p->reply, &why);
@@ -197,10 +204,11 @@ static void on_call_timeout(struct timer *t)
 static void note_tool(struct post *p, const struct mcp_message *m)
 {
     struct visit *v = p->v;
-    size_t size = m->name.size < sizeof v->tool - 1 ? m->name.size : sizeof v->tool - 1;
+    struct span name = translate_name(p, m);
+    size_t size = name.size < sizeof v->tool - 1 ? name.size : sizeof v->tool - 1;
     v->is_audited = true;
     for (size_t i = 0; i < size; i++)
-        v->tool[i] = m->name.data[i] >= ' ' && m->name.data[i] <= '~' ? m->name.data[i] : '?';
+        v->tool[i] = name.data[i] >= ' ' && name.data[i] <= '~' ? name.data[i] : '?';
     v->tool[size] = '\0';
 }
 
@@ -218,7 +226,7 @@ static void collect_headers(struct post *p, const struct mcp_message *m, struct 
     struct buffer name;
     buffer_init(&name, 2 * MCP_NAME_BYTES);
     r->method = m->method_text;
-    if (!span_is_absent(m->name) && mcp_header_encode(m->name, &name) == 0)
+    if (!span_is_absent(m->name) && mcp_header_encode(translate_name(p, m), &name) == 0)
         r->name = arena_copy(p->arena, buffer_span(&name));
     buffer_fini(&name);
 }
@@ -227,13 +235,14 @@ static enum step forward(struct post *p, const struct mcp_message *m)
 {
     struct visit *v = p->v;
     bool known = p->session.state == SESSION_KNOWN;
+    struct span body = p->mcp.is_batch ? json_raw(p->doc, m->node) : buffer_span(&p->body);
     struct link_request request = {
         .lease = p->lease,
         .session = known ? span_from_string(p->session.name.id) : SPAN_NONE,
         .reader = span_from_string(known ? p->session.name.id : principal_hash(v->principal)),
         .version = mcp_revision_text(p->mcp.revision),
         .accepts_events = p->reply.accept.events && !p->mcp.is_batch,
-        .body = p->mcp.is_batch ? json_raw(p->doc, m->node) : buffer_span(&p->body),
+        .body = translate_call(p, m, body),
     };
     collect_headers(p, m, &request);
     note_tool(p, m);

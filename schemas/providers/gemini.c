@@ -16,6 +16,7 @@ const struct provider provider_gemini = {
     .untyped = UNTYPED_UNION,
     .union_alone = true,
     .known_required = true,
+    .plain_results = true,
     .array_needs_items = true,
     .filled_objects = true,
     .formats = formats,

@@ -12,6 +12,7 @@ const struct provider provider_gemini_json = {
     .type_lists = true,
     .map_values = true,
     .known_required = true,
+    .plain_results = true,
     .inline_in_maps = true,
     .names = {.letter_first = true, .symbols = "_.:-", .longest = 64},
     .tools_most = 128,

@@ -17,6 +17,7 @@ const struct provider provider_vertex = {
     .union_alone = true,
     .union_bare = true,
     .known_required = true,
+    .plain_results = true,
     .array_needs_items = true,
     .filled_objects = true,
     .formats = formats,

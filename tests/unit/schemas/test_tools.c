@@ -93,6 +93,33 @@ static void a_schema_of_a_wrong_kind_is_listed_as_open(void **state)
                        "\"properties\":{}}},5]}");
 }
 
+static void a_strict_null_is_left_out_where_the_server_takes_none(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct json *j;
+    struct buffer out;
+    rewrite(&f, "openai-strict",
+            "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\",\"properties\":{"
+            "\"a\":{\"type\":\"string\"},\"b\":{\"type\":[\"string\",\"null\"]},"
+            "\"c\":{\"type\":\"string\"},\"d\":{\"$ref\":\"#/$defs/D\"}},"
+            "\"required\":[\"c\"],\"$defs\":{\"D\":{\"type\":\"object\",\"properties\":"
+            "{\"x\":{\"enum\":[\"y\"]},\"z\":{}}}}}}]}");
+    struct span call = SPAN_LITERAL("{\"a\":null,\"b\":null,\"c\":null,\"d\":{\"x\":null,"
+                                    "\"z\":null},\"e\":null}");
+    assert_int_equal(json_parse(call, NULL, &j, NULL), 0);
+    buffer_init(&out, 1000);
+    assert_true(tool_map_arguments(f.map, SPAN_LITERAL("t"), j, JSON_ROOT, &out));
+    buffer_append_char(&out, '\0');
+    assert_string_equal(buffer_span(&out).data,
+                        "{\"b\":null,\"c\":null,\"d\":{\"z\":null},\"e\":null}");
+    assert_false(tool_map_arguments(f.map, SPAN_LITERAL("other"), j, JSON_ROOT, &out));
+    json_free(j);
+    buffer_fini(&out);
+    buffer_fini(&f.out);
+    tool_map_free(f.map);
+}
+
 static void a_list_without_tools_is_refused(void **state)
 {
     (void)state;
@@ -133,6 +160,7 @@ int main(void)
         cmocka_unit_test(renamed_tools_and_arguments_lead_back),
         cmocka_unit_test(what_a_strict_mode_cannot_say_takes_the_form_without_strict),
         cmocka_unit_test(a_schema_of_a_wrong_kind_is_listed_as_open),
+        cmocka_unit_test(a_strict_null_is_left_out_where_the_server_takes_none),
         cmocka_unit_test(a_list_without_tools_is_refused),
         cmocka_unit_test(a_result_for_gemini_has_no_ref_key_in_structure_or_json_text),
     };

@@ -62,6 +62,7 @@ static struct world {
     int bind_fault, check_fault; // what it answers; 0: well
     bool bind_holds;             // does not answer yet
     bool has_card;
+    const char *card_tools; // NULL: Bash alone
     bool knows_sandbox;
     int binds, ends, leases_live, rebinds, lost_reports;
     char session[ID_SIZE]; // of the last bind
@@ -231,6 +232,8 @@ struct span card_member(const struct card *c, const char *name)
         {"discover", "{}"},
     };
     for (size_t i = 0; i < ARRAY_COUNT(members); i++) {
+        if (strcmp(name, "tools") == 0 && world.card_tools != NULL)
+            return span_from_string(world.card_tools);
         if (strcmp(members[i][0], name) == 0)
             return span_from_string(members[i][1]);
     }
