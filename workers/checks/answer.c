@@ -20,8 +20,7 @@ static void write_head(const struct answer *a, enum verdict verdict, struct buff
         [VERDICT_FAILED] = "FAILED",
         [VERDICT_BUILD_ERROR] = "BUILD ERROR: no test ran",
         [VERDICT_NO_TESTS] = "NO TESTS: none ran, which proves nothing",
-        [VERDICT_UNPARSED] = "UNPARSED: the outcome cannot be read from the output, so it does not "
-                             "count as passed",
+        [VERDICT_UNPARSED] = "UNPARSED: no outcome can be read, so it does not count as passed",
         [VERDICT_CRASH] = "CRASH: ended by a signal",
         [VERDICT_TIMEOUT] = "TIMEOUT: killed",
         [VERDICT_NOT_RUN] = "NOT RUN: a program that this needs is not installed",

@@ -19,21 +19,21 @@ const struct project project_table[] = {
      .language = "go",
      .markers = {"go.mod"},
      .checks = {[CHECK_TESTS] = {"go test -json -count=1 ./...", &parser_gotest,
-                                 &parser_diagnostics},
+                                 &parser_diagnostics, false},
                 [CHECK_LINT] = {"if command -v golangci-lint >/dev/null; then golangci-lint run "
                                 "./...; else go vet ./...; fi",
-                                &parser_diagnostics, &parser_diagnostics},
-                [CHECK_TYPES] = {"go vet ./...", &parser_diagnostics, &parser_diagnostics}},
+                                &parser_diagnostics, &parser_diagnostics, false},
+                [CHECK_TYPES] = {"go vet ./...", &parser_diagnostics, &parser_diagnostics, false}},
      .rerun = "go test -json -count=1 -run $PATTERN $SUITES"},
     {.name = "rust",
      .language = "rust",
      .markers = {"Cargo.toml"},
      .checks = {[CHECK_TESTS] = {"cargo test --no-fail-fast --message-format=json", &parser_cargo,
-                                 NULL},
+                                 NULL, false},
                 [CHECK_LINT] = {"cargo clippy --all-targets --message-format=json -- -D warnings",
-                                &parser_cargo, NULL},
+                                &parser_cargo, NULL, false},
                 [CHECK_TYPES] = {"cargo check --all-targets --message-format=json", &parser_cargo,
-                                 NULL}},
+                                 NULL, false}},
      .rerun = "cargo test --no-fail-fast --message-format=json -- --exact $NAMES"},
     {.name = "node",
      .language = "node",
@@ -46,12 +46,12 @@ const struct project project_table[] = {
           [CHECK_LINT] = {"if node -e 'process.exit(require(\"./package.json\").scripts?.lint ? 0 "
                           ": 1)'; then $MANAGER run lint; else npx --no-install eslint . "
                           "--format=json; fi",
-                          &parser_lint_json, &parser_diagnostics},
+                          &parser_lint_json, &parser_diagnostics, false},
           [CHECK_TYPES] =
               {"if node -e 'process.exit(require(\"./package.json\").scripts?.typecheck "
                "? 0 : 1)'; then $MANAGER run typecheck; else npx --no-install tsc "
                "--noEmit --pretty false; fi",
-               &parser_diagnostics, &parser_diagnostics}}},
+               &parser_diagnostics, &parser_diagnostics, false}}},
     {.name = "python",
      .language = "python",
      .markers = {"pyproject.toml", "setup.py", "setup.cfg", "pytest.ini"},
@@ -60,10 +60,11 @@ const struct project project_table[] = {
                            "-q -o junit_family=xunit1 --junitxml=\"$REPORT\"; else python3 "
                            "-m unittest discover; fi",
                            NULL, &parser_summary, true},
-          [CHECK_LINT] = {"ruff check --output-format=json-lines .", &parser_lint_json, NULL},
+          [CHECK_LINT] = {"ruff check --output-format=json-lines .", &parser_lint_json, NULL,
+                          false},
           [CHECK_TYPES] = {"mypy --no-color-output --show-column-numbers "
                            "--no-error-summary .",
-                           &parser_diagnostics, NULL}},
+                           &parser_diagnostics, NULL, false}},
      .rerun = "python3 -m pytest -q -o junit_family=xunit1 --junitxml=\"$REPORT\" $NODES"},
     {.name = "cmake",
      .language = "c",
@@ -71,8 +72,8 @@ const struct project project_table[] = {
      .checks = {[CHECK_TESTS] = {CMAKE_BUILD " && ctest --test-dir build "
                                              "--output-junit \"$REPORT\"",
                                  &parser_diagnostics, &parser_diagnostics, true},
-                [CHECK_LINT] = {CPPCHECK, &parser_diagnostics, &parser_diagnostics},
-                [CHECK_TYPES] = {CMAKE_BUILD, &parser_diagnostics, &parser_diagnostics}},
+                [CHECK_LINT] = {CPPCHECK, &parser_diagnostics, &parser_diagnostics, false},
+                [CHECK_TYPES] = {CMAKE_BUILD, &parser_diagnostics, &parser_diagnostics, false}},
      .rerun = CMAKE_BUILD " && ctest --test-dir build --output-junit "
                           "\"$REPORT\" -R $PATTERN"},
     {.name = "meson",
@@ -83,16 +84,17 @@ const struct project project_table[] = {
                                  "build/meson-logs/testlog.junit.xml \"$REPORT\"; "
                                  "exit $status; }",
                                  &parser_diagnostics, &parser_diagnostics, true},
-                [CHECK_LINT] = {CPPCHECK, &parser_diagnostics, &parser_diagnostics},
-                [CHECK_TYPES] = {MESON_BUILD, &parser_diagnostics, &parser_diagnostics}}},
+                [CHECK_LINT] = {CPPCHECK, &parser_diagnostics, &parser_diagnostics, false},
+                [CHECK_TYPES] = {MESON_BUILD, &parser_diagnostics, &parser_diagnostics, false}}},
     {.name = "make",
      .language = "c",
      .markers = {"Makefile", "makefile", "GNUmakefile"},
      .checks = {[CHECK_TESTS] = {"if make -n test >/dev/null 2>&1; then make test; else make "
                                  "check; fi",
-                                 &parser_summary, &parser_diagnostics},
-                [CHECK_LINT] = {CPPCHECK, &parser_diagnostics, &parser_diagnostics},
-                [CHECK_TYPES] = {"make --keep-going", &parser_diagnostics, &parser_diagnostics}}},
+                                 &parser_summary, &parser_diagnostics, false},
+                [CHECK_LINT] = {CPPCHECK, &parser_diagnostics, &parser_diagnostics, false},
+                [CHECK_TYPES] = {"make --keep-going", &parser_diagnostics, &parser_diagnostics,
+                                 false}}},
 };
 
 const size_t project_count = ARRAY_COUNT(project_table);
