@@ -9,8 +9,8 @@
 #include "driver/api.h"
 #include "driver/files.h"
 #include "driver/oci/oci.h"
-#include "driver/options.h"
 #include "driver/sandboxes.h"
+#include "gateway/lib/config/command_line.h"
 #include "gateway/lib/loop/loop.h"
 #include "gateway/lib/loop/timer.h"
 #include "gateway/lib/telemetry/log.h"
@@ -125,9 +125,21 @@ int main(int argc, char **argv)
     struct driver d = {0};
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGPIPE, &ignore, NULL);
-    int result = options_read(argc, argv, &d.config);
-    if (result != OPTIONS_RUN)
+    const struct command_line line = {
+        .table = &driver_config_table,
+        .version = WRIST_VERSION,
+        .signals = "SIGTERM stops it once creations under way are done; sandboxes run on.",
+    };
+    struct failure why;
+    const char *file;
+    int result;
+    if (command_line_take(&line, argc, argv, &file, &result))
         return result;
+    log_open("wrist-driver", LOG_INFO, STDERR_FILENO);
+    if (driver_config_load(file, &d.config, NULL, &why) != 0) {
+        LOG(LOG_ERROR, "start", LOG_FAILURE(&why));
+        return EXIT_FAILURE;
+    }
     log_open("wrist-driver", level_of(d.config.log_level), STDERR_FILENO);
     result = run(&d);
     driver_config_fini(&d.config);

@@ -11,6 +11,7 @@
 #include "gateway/auth/auth.h"
 #include "gateway/config/config.h"
 #include "gateway/lib/base/memory.h"
+#include "gateway/lib/config/command_line.h"
 #include "gateway/lib/confine/limits.h"
 #include "gateway/lib/confine/privileges.h"
 #include "gateway/lib/confine/seccomp.h"
@@ -20,7 +21,6 @@
 #include "gateway/lib/telemetry/log.h"
 #include "gateway/lib/telemetry/metrics.h"
 #include "gateway/listen/front.h"
-#include "gateway/options.h"
 #include "gateway/pool/setup.h"
 #include "gateway/proxy/proxy.h"
 #include "gateway/proxy/sandboxes.h"
@@ -309,7 +309,13 @@ int main(int argc, char **argv)
     struct failure why;
     const char *config_file;
     int status;
-    if (options_take(argc, argv, &config_file, &status))
+    const struct command_line line = {
+        .table = &config_table,
+        .version = WRIST_VERSION,
+        .signals = "SIGHUP reads the tokens and certificates again; SIGTERM drains and stops, "
+                   "sandboxes stay.",
+    };
+    if (command_line_take(&line, argc, argv, &config_file, &status))
         return status;
     log_open("wrist-gateway", LOG_INFO, STDERR_FILENO);
     if (gateway_open(&g, config_file, &why) != 0) {

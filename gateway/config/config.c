@@ -129,7 +129,7 @@ static const struct key keys[] = {
      .fallback = "2s", .help = "An answer that takes longer becomes an event stream."},
 };
 
-static const struct key_table table = {
+const struct key_table config_table = {
     .program = "wrist-gateway",
     .title = "The gateway: listeners, tokens, profiles, limits.",
     .keys = keys,
@@ -141,7 +141,7 @@ static const struct key_table table = {
 int config_load(const char *file, struct config **out, struct failure *why)
 {
     struct config *c = memory_new(sizeof *c);
-    int rc = keys_load(&table, file, c, NULL, why);
+    int rc = keys_load(&config_table, file, c, NULL, why);
     if (rc != 0) {
         free(c);
         return rc;
@@ -153,7 +153,7 @@ int config_load(const char *file, struct config **out, struct failure *why)
 int config_parse(struct span yaml, const char *file, struct config **out, struct failure *why)
 {
     struct config *c = memory_new(sizeof *c);
-    int rc = keys_parse(&table, yaml, file, c, NULL, why);
+    int rc = keys_parse(&config_table, yaml, file, c, NULL, why);
     if (rc != 0) {
         free(c);
         return rc;
@@ -166,7 +166,7 @@ void config_free(struct config *c)
 {
     if (c == NULL)
         return;
-    keys_release(&table, c);
+    keys_release(&config_table, c);
     free(c);
 }
 
@@ -176,32 +176,4 @@ const struct profile *config_profile(const struct config *c, const char *name)
         if (strcmp(c->profiles[i].name, name) == 0)
             return &c->profiles[i];
     return NULL;
-}
-
-int config_write_help(struct buffer *out)
-{
-    return keys_write_help(&table, out);
-}
-
-int config_write_page(struct buffer *out)
-{
-    return keys_write_page(&table, out);
-}
-
-int config_write_schema(struct buffer *out)
-{
-    return keys_write_schema(&table, out);
-}
-
-int config_write_dump(const char *file, struct buffer *out, struct failure *why)
-{
-    struct config settings;
-    struct key_source *source = NULL;
-    int rc = keys_load(&table, file, &settings, &source, why);
-    if (rc != 0)
-        return rc;
-    rc = keys_write_dump(&table, &settings, source, out);
-    key_source_free(source);
-    keys_release(&table, &settings);
-    return rc == 0 ? 0 : failure_set(why, rc, "%s: the dump does not fit", file);
 }

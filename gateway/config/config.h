@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "gateway/lib/base/buffer.h"
 #include "gateway/lib/base/failure.h"
+#include "gateway/lib/config/keys.h"
 #include "gateway/lib/control/driver_api.h"
 
 #define BIND_MODE_TABLE(X)                                                                         \
@@ -86,10 +86,7 @@ int config_parse(struct span yaml, const char *file, struct config **out, struct
 void config_free(struct config *c);
 const struct profile *config_profile(const struct config *c, const char *name);
 
-// Documents from the table: for --help, --config-docs, --config-schema and --dump-config FILE.
-int config_write_help(struct buffer *out);
-int config_write_page(struct buffer *out);
-int config_write_schema(struct buffer *out);
-int config_write_dump(const char *file, struct buffer *out, struct failure *why);
+// Every key; also the source of --help, CONFIG.md and the JSON Schema.
+extern const struct key_table config_table;
 
 #endif
