@@ -9,6 +9,7 @@
 #include "schemas/check.h"
 #include "schemas/flattener.h"
 #include "schemas/names.h"
+#include "schemas/output_keys.h"
 
 enum {
     RECURSION_DEPTH = 3,
@@ -155,6 +156,21 @@ static int settle(const struct provider *p, const struct flatten_options *option
     return rc;
 }
 
+// What results.h does to results is done to the schema of results.
+static int rename_output_keys(struct buffer *out, size_t before, struct failure *why)
+{
+    struct buffer next;
+    struct span all = buffer_span(out);
+    buffer_init(&next, out->limit);
+    int rc = output_keys_rename(span_slice(all, before, all.size), &next);
+    if (rc == 0) {
+        buffer_truncate(out, before);
+        rc = buffer_append(out, buffer_span(&next));
+    }
+    buffer_fini(&next);
+    return rc == 0 ? 0 : failure_set(why, rc, "the flattened schema is too large");
+}
+
 int flatten(struct span source, const struct provider *p, const struct flatten_options *options,
             struct buffer *out, struct flatten_result **result, struct failure *why)
 {
@@ -167,9 +183,12 @@ int flatten(struct span source, const struct provider *p, const struct flatten_o
     bool unsettled;
     why = why != NULL ? why : &own;
     int rc = flatten_once(source, p, &chosen, out, r, &unsettled, why);
+    bool renames = chosen.kind == SCHEMA_OUTPUT && p->plain_results;
     chosen.kind = SCHEMA_INPUT; // it is an object by now
     if (rc == 0 && unsettled)
         rc = settle(p, &chosen, out, before, why);
+    if (rc == 0 && renames)
+        rc = rename_output_keys(out, before, why);
     if (rc != 0)
         buffer_truncate(out, before);
     if (result != NULL)

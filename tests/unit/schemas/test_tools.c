@@ -120,6 +120,24 @@ static void a_strict_null_is_left_out_where_the_server_takes_none(void **state)
     tool_map_free(f.map);
 }
 
+static void the_output_schema_has_the_names_that_results_get(void **state)
+{
+    (void)state;
+    struct fixture f;
+    rewrite(&f, "gemini-json",
+            "{\"tools\":[{\"name\":\"t\",\"outputSchema\":{\"type\":\"object\",\"properties\":{"
+            "\"$ref\":{\"type\":\"string\"},\"_$ref\":{\"$ref\":\"#/$defs/D\"},"
+            "\"e\":{\"$ref\":\"#/$defs/D\"}},\"required\":[\"$ref\"],\"$defs\":{\"D\":"
+            "{\"type\":\"object\",\"properties\":{\"$ref\":{\"type\":\"string\",\"enum\":"
+            "[\"$ref\"]}}}}}}]}");
+    assert_written(
+        &f, "{\"tools\":[{\"name\":\"t\",\"outputSchema\":{\"type\":\"object\",\"properties\":{"
+            "\"__$ref\":{\"type\":\"string\"},\"_$ref\":{\"$ref\":\"#/$defs/D\"},"
+            "\"e\":{\"$ref\":\"#/$defs/D\"}},\"required\":[\"__$ref\"],\"$defs\":{\"D\":"
+            "{\"type\":\"object\",\"properties\":{\"_$ref\":{\"type\":\"string\",\"enum\":"
+            "[\"$ref\"]}}}}}}]}");
+}
+
 static void a_list_without_tools_is_refused(void **state)
 {
     (void)state;
@@ -161,6 +179,7 @@ int main(void)
         cmocka_unit_test(what_a_strict_mode_cannot_say_takes_the_form_without_strict),
         cmocka_unit_test(a_schema_of_a_wrong_kind_is_listed_as_open),
         cmocka_unit_test(a_strict_null_is_left_out_where_the_server_takes_none),
+        cmocka_unit_test(the_output_schema_has_the_names_that_results_get),
         cmocka_unit_test(a_list_without_tools_is_refused),
         cmocka_unit_test(a_result_for_gemini_has_no_ref_key_in_structure_or_json_text),
     };
