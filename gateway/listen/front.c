@@ -65,7 +65,8 @@ static void on_accepted(void *owner, int fd, const struct address *peer)
 
 // One line for each, but a flood of peers does not become a flood of lines: past a bound a second
 // they are counted, and the count stands in the next line.
-static void on_hostile(void *owner, enum http_hostility kind, const struct address *peer)
+static void on_hostile(void *owner, enum http_hostility kind, const struct address *peer,
+                       const char *version)
 {
     enum { LINES_A_SECOND = 20 };
     struct front *f = owner;
@@ -82,7 +83,8 @@ static void on_hostile(void *owner, enum http_hostility kind, const struct addre
     }
     address_format_host(peer, host);
     LOG(LOG_WARN, "http.hostile", LOG_STRING("kind", http_hostility_name(kind)),
-        LOG_STRING("peer", host), LOG_I64("not_logged", f->hostile_unlogged));
+        LOG_STRING("peer", host), LOG_STRING("version", version),
+        LOG_I64("not_logged", f->hostile_unlogged));
     f->hostile_unlogged = 0;
 }
 

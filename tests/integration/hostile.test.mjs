@@ -175,7 +175,9 @@ test("more connections of one address than allowed are closed at once", async ()
 });
 
 test("TLS: garbage, half handshakes and renegotiation end that connection only", async () => {
-  const garbage = await raw("GET / HTTP/1.1\r\nhost: x\r\n\r\n", { port: wrist.port });
+  const told = await logsOne("broken_tls", () => raw("GET / HTTP/1.1\r\nhost: x\r\n\r\n", { port: wrist.port }));
+  assert.equal(told.lines, 1);
+  const garbage = told.result;
   assert.notEqual(garbage.status, 200);
   assert.notEqual(garbage.why, "wait");
   const half = await raw(Buffer.from("16030100", "hex"), { port: wrist.port, wait: 4000 });

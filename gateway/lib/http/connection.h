@@ -15,6 +15,7 @@ struct connection;
 struct peer_count;
 
 struct connection_ops {
+    const char *version;
     void (*drain)(struct connection *c); // no new requests
     // The connection ends now: its exchanges are closed with `why`, then the object is freed.
     void (*close)(struct connection *c, const struct failure *why);
@@ -27,6 +28,7 @@ struct connection {
     struct list node;           // in the server
     struct peer_count *peer;    // counted
     size_t held;                // bytes of its exchanges that wait here, beside the stream
+    uint32_t told;              // kinds of hostility, a bit each, that were counted for it
 };
 
 enum { SPARE_ARENAS = 128 };
@@ -45,9 +47,10 @@ struct http_server {
     bool draining, closed;
     void (*drained)(void *owner);
     void *drained_owner;
-    void (*hostile)(void *owner, enum http_hostility kind, const struct address *peer);
-    void *hostile_owner;
     struct task drain_check;
+    void (*hostile)(void *owner, enum http_hostility kind, const struct address *peer,
+                    const char *version); // NULL: nobody listens
+    void *hostile_owner;
     struct buffer scratch; // for writing a response head
     int64_t date_second;   // of `date`
     char date[32];
@@ -61,8 +64,8 @@ struct connection *h1_open(struct http_server *s, struct connection *from);
 
 struct arena *server_take_arena(struct http_server *s);
 void server_give_arena(struct http_server *s, struct arena *a);
-void server_count_hostile(struct http_server *s, enum http_hostility kind,
-                          const struct address *peer);
+// Counts and tells it, the first time for this connection.
+void connection_is_hostile(struct connection *c, enum http_hostility kind);
 struct span server_date(struct http_server *s); // "Mon, 30 Nov 2026 23:10:05 GMT"
 void server_exchange_gone(struct http_server *s);
 

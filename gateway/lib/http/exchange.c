@@ -15,7 +15,7 @@ static void on_abort(struct task *task)
     if (ex->finished)
         return;
     if (ex->abort_why->fault == FAULT_TOO_LARGE && !ex->started) {
-        server_count_hostile(ex->server, HOSTILITY_BODY_TOO_LARGE, exchange_peer(ex));
+        connection_is_hostile(ex->connection, HOSTILITY_BODY_TOO_LARGE);
         exchange_refuse(ex, 413, ex->abort_why);
         return;
     }
@@ -49,7 +49,7 @@ static void on_body_timer(struct timer *timer)
     struct failure why;
     if (ex->body != BODY_WANTED)
         return;
-    server_count_hostile(ex->server, HOSTILITY_SLOW_BODY, exchange_peer(ex));
+    connection_is_hostile(ex->connection, HOSTILITY_SLOW_BODY);
     failure_set(&why, FAULT_SLOW, "the request body stopped coming");
     if (!ex->started && !ex->detached)
         exchange_refuse(ex, 408, &why);
@@ -57,16 +57,18 @@ static void on_body_timer(struct timer *timer)
         ex->carrier->abort(ex, &why);
 }
 
-struct exchange *exchange_new(struct http_server *s, const struct carrier_ops *carrier,
-                              void *carrier_state, struct stream *stream)
+struct exchange *exchange_new(struct connection *c, const struct carrier_ops *carrier,
+                              void *carrier_state)
 {
+    struct http_server *s = c->server;
     struct arena *arena = server_take_arena(s);
     struct exchange *ex = arena_alloc(arena, sizeof *ex);
     ex->arena = arena;
     ex->server = s;
     ex->carrier = carrier;
     ex->carrier_state = carrier_state;
-    ex->stream = stream;
+    ex->connection = c;
+    ex->stream = c->stream;
     ex->started_us = loop_now_us(s->loop);
     ex->content_length = -1;
     task_init(&ex->abort, on_abort);
@@ -186,7 +188,7 @@ void exchange_deliver_body(struct exchange *ex, struct span bytes)
     if (ex->detached)
         return;
     if (ex->body_seen > ex->body_limit) {
-        server_count_hostile(ex->server, HOSTILITY_BODY_TOO_LARGE, exchange_peer(ex));
+        connection_is_hostile(ex->connection, HOSTILITY_BODY_TOO_LARGE);
         failure_set(&why, FAULT_TOO_LARGE, "the request body exceeds %zu bytes", ex->body_limit);
         exchange_refuse(ex, 413, &why);
         return;

@@ -38,8 +38,9 @@ struct exchange {
     const struct carrier_ops *carrier;
     void *carrier_state; // borrowed
     struct http_server *server;
-    struct stream *stream; // borrowed; of its connection
-    struct arena *arena;   // owned; this struct lies in it
+    struct connection *connection; // borrowed; outlives it
+    struct stream *stream;         // borrowed; of its connection
+    struct arena *arena;           // owned; this struct lies in it
     struct span method, path, query, authority;
     struct http_header *headers;
     size_t header_count;
@@ -56,8 +57,8 @@ struct exchange {
     struct timer deadline, body_timer;
 };
 
-struct exchange *exchange_new(struct http_server *s, const struct carrier_ops *carrier,
-                              void *carrier_state, struct stream *stream);
+struct exchange *exchange_new(struct connection *c, const struct carrier_ops *carrier,
+                              void *carrier_state);
 // Splits a request target. False where it is none that a server takes.
 bool exchange_set_target(struct exchange *ex, struct span target);
 bool exchange_authority_is_valid(struct span authority);

@@ -96,10 +96,9 @@ static void refuse(struct h1_connection *c, int status, const char *text)
                   text);
     stream_write(c->base.stream, buffer_span(&head));
     buffer_fini(&head);
-    enum http_hostility kind = status == 431 || status == 414 ? HOSTILITY_HEAD_TOO_LARGE
-                               : status == 408                ? HOSTILITY_SLOW_HEAD
-                                                              : HOSTILITY_MALFORMED;
-    server_count_hostile(c->base.server, kind, stream_peer(c->base.stream));
+    connection_is_hostile(&c->base, status == 431 || status == 414 ? HOSTILITY_HEAD_TOO_LARGE
+                                    : status == 408                ? HOSTILITY_SLOW_HEAD
+                                                                   : HOSTILITY_MALFORMED);
     linger(c);
 }
 
@@ -129,7 +128,7 @@ static void on_write_timer(struct timer *timer)
         timer_start(timer, c->base.server->limits.write_timeout_ms);
         return;
     }
-    server_count_hostile(c->base.server, HOSTILITY_SLOW_READER, stream_peer(c->base.stream));
+    connection_is_hostile(&c->base, HOSTILITY_SLOW_READER);
     failure_set(&why, FAULT_SLOW, "the client does not read its answer");
     h1_close(&c->base, &why);
 }
@@ -412,7 +411,7 @@ static void begin_exchange(struct h1_connection *c)
 {
     struct h1_head head;
     const char *text = "the head is too large";
-    struct exchange *ex = exchange_new(c->base.server, &h1_carrier, c, c->base.stream);
+    struct exchange *ex = exchange_new(&c->base, &h1_carrier, c);
     c->ex = ex;
     c->due_us = 0;
     c->is_http10 = c->parser.http.http_minor == 0;
@@ -464,7 +463,7 @@ static void break_off(struct h1_connection *c, const char *text)
 {
     struct failure why;
     failure_set(&why, FAULT_REQUEST, "%s", text);
-    server_count_hostile(c->base.server, HOSTILITY_MALFORMED, stream_peer(c->base.stream));
+    connection_is_hostile(&c->base, HOSTILITY_MALFORMED);
     if (c->ex != NULL && !c->ex->started)
         exchange_refuse(c->ex, 400, &why);
     else
@@ -589,7 +588,8 @@ static void h1_drain(struct connection *base)
         c->close_after = true;
 }
 
-static const struct connection_ops connection_ops = {.drain = h1_drain, .close = h1_close};
+static const struct connection_ops connection_ops = {
+    .version = "h1", .drain = h1_drain, .close = h1_close};
 
 struct connection *h1_open(struct http_server *s, struct connection *from)
 {

@@ -118,7 +118,7 @@ static void on_idle_timer(struct timer *timer)
     switch (c->state) {
     case H2_OPEN:
         if (c->assembling != NULL)
-            server_count_hostile(c->base.server, HOSTILITY_SLOW_HEAD, stream_peer(c->base.stream));
+            connection_is_hostile(&c->base, HOSTILITY_SLOW_HEAD);
         end_with(c, NGHTTP2_NO_ERROR);
         break;
     case H2_NOTICED:
@@ -153,14 +153,14 @@ static void on_tick(struct timer *timer)
     struct http_server *s = c->base.server;
     struct failure why;
     if (socket_is_stuck(c)) {
-        server_count_hostile(s, HOSTILITY_SLOW_READER, stream_peer(c->base.stream));
+        connection_is_hostile(&c->base, HOSTILITY_SLOW_READER);
         failure_set(&why, FAULT_SLOW, "the client does not read its answers");
         h2_close(&c->base, &why);
         return;
     }
     if (c->assembling != NULL &&
         loop_now_us(s->loop) - c->assembling->ex->started_us > s->limits.head_timeout_ms * 1000) {
-        server_count_hostile(s, HOSTILITY_SLOW_HEAD, stream_peer(c->base.stream));
+        connection_is_hostile(&c->base, HOSTILITY_SLOW_HEAD);
         end_with(c, NGHTTP2_ENHANCE_YOUR_CALM);
         return;
     }
@@ -211,7 +211,7 @@ static void on_broken(struct h2_connection *c, int error)
                                : error == NGHTTP2_ERR_TOO_MANY_CONTINUATIONS
                                    ? HOSTILITY_CONTINUATION_FLOOD
                                    : HOSTILITY_PROTOCOL_ERROR;
-    server_count_hostile(c->base.server, kind, stream_peer(c->base.stream));
+    connection_is_hostile(&c->base, kind);
     end_with(c,
              kind == HOSTILITY_PROTOCOL_ERROR ? NGHTTP2_PROTOCOL_ERROR : NGHTTP2_ENHANCE_YOUR_CALM);
 }
@@ -236,7 +236,7 @@ static bool step(struct h2_connection *c, struct buffer *in)
         h2_stream_take_data(c->data_stream, data);
     buffer_consume(in, (size_t)n);
     if (c->state != H2_GONE && c->flood.tokens < 0) {
-        server_count_hostile(c->base.server, c->flood.kind, stream_peer(c->base.stream));
+        connection_is_hostile(&c->base, c->flood.kind);
         end_with(c, NGHTTP2_ENHANCE_YOUR_CALM);
     }
     return data.size > 0 || buffer_size(in) > 0;
@@ -290,7 +290,8 @@ static void h2_drain(struct connection *base)
     h2_want_flush(c);
 }
 
-static const struct connection_ops connection_ops = {.drain = h2_drain, .close = h2_close};
+static const struct connection_ops connection_ops = {
+    .version = "h2", .drain = h2_drain, .close = h2_close};
 
 static struct connection *h2_open(struct http_server *s, struct connection *from)
 {

@@ -118,7 +118,7 @@ static int on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame
     (void)session;
     (void)frame;
     (void)error;
-    server_count_hostile(c->base.server, HOSTILITY_PROTOCOL_ERROR, stream_peer(c->base.stream));
+    connection_is_hostile(&c->base, HOSTILITY_PROTOCOL_ERROR);
     h2_flood_charge(&c->flood, loop_now_us(c->base.server->loop), HOSTILITY_PROTOCOL_ERROR,
                     INVALID_COST);
     return 0;

@@ -14,7 +14,7 @@ static const struct carrier_ops h2_carrier;
 struct h2_stream *h2_stream_new(struct h2_connection *c, int32_t id)
 {
     struct http_server *s = c->base.server;
-    struct exchange *ex = exchange_new(s, &h2_carrier, NULL, c->base.stream);
+    struct exchange *ex = exchange_new(&c->base, &h2_carrier, NULL);
     struct h2_stream *stream = arena_alloc(ex->arena, sizeof *stream);
     ex->carrier_state = stream;
     stream->ex = ex;
@@ -178,9 +178,8 @@ static void begin(struct h2_stream *stream)
     }
     ex->detached = true;
     ex->is_head = span_is(ex->method, "HEAD");
-    server_count_hostile(
-        ex->server, status == 431 || status == 414 ? HOSTILITY_HEAD_TOO_LARGE : HOSTILITY_MALFORMED,
-        exchange_peer(ex));
+    connection_is_hostile(ex->connection, status == 431 || status == 414 ? HOSTILITY_HEAD_TOO_LARGE
+                                                                         : HOSTILITY_MALFORMED);
     failure_set(&why, FAULT_REQUEST, "the head was refused");
     exchange_refuse(ex, status, &why);
 }
@@ -457,7 +456,7 @@ void h2_stream_check_progress(struct h2_stream *stream)
     struct failure why;
     bool blocked = buffer_size(&stream->out) > 0;
     if (blocked && stream->was_blocked && stream->sent == stream->sent_mark) {
-        server_count_hostile(stream->ex->server, HOSTILITY_SLOW_READER, exchange_peer(stream->ex));
+        connection_is_hostile(stream->ex->connection, HOSTILITY_SLOW_READER);
         failure_set(&why, FAULT_SLOW, "the client does not read its answer");
         reset(stream, NGHTTP2_ENHANCE_YOUR_CALM, &why);
         return;

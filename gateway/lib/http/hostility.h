@@ -16,7 +16,8 @@
     X(CONTROL_FLOOD, "control_flood") /* SETTINGS, PING, PRIORITY, WINDOW_UPDATE */                \
     X(EMPTY_FLOOD, "empty_flood")     /* frames without content */                                 \
     X(CONTINUATION_FLOOD, "continuation_flood")                                                    \
-    X(PROTOCOL_ERROR, "protocol_error") /* HTTP/2 frames against the protocol */
+    X(PROTOCOL_ERROR, "protocol_error") /* HTTP/2 frames against the protocol */                   \
+    X(BROKEN_TLS, "broken_tls")         /* a handshake that fails or stops, records that lie */
 
 enum http_hostility {
 #define X(name, text) HOSTILITY_##name,

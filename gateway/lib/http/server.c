@@ -47,7 +47,8 @@ static void sniffer_drain(struct connection *c)
     sniffer_close(c, NULL);
 }
 
-static const struct connection_ops sniffer_ops = {.drain = sniffer_drain, .close = sniffer_close};
+static const struct connection_ops sniffer_ops = {
+    .version = "none", .drain = sniffer_drain, .close = sniffer_close};
 
 static void become(struct sniffer *sniffer, bool h2)
 {
@@ -82,6 +83,10 @@ static void on_first_bytes(void *owner, struct buffer *in)
 static void on_sniffer_closed(void *owner, const struct failure *why)
 {
     struct sniffer *sniffer = owner;
+    // A peer that just leaves is no news; one whose handshake fails or stops is.
+    if (why != NULL && stream_is_encrypted(sniffer->base.stream) &&
+        (why->fault == FAULT_PEER || why->fault == FAULT_TIMEOUT))
+        connection_is_hostile(&sniffer->base, HOSTILITY_BROKEN_TLS);
     sniffer_close(&sniffer->base, why);
 }
 
@@ -93,6 +98,7 @@ static void on_sniffer_end(void *owner)
 static void on_sniffer_timer(struct timer *timer)
 {
     struct sniffer *sniffer = CONTAINER_OF(timer, struct sniffer, timer);
+    connection_is_hostile(&sniffer->base, HOSTILITY_SLOW_HEAD);
     sniffer_close(&sniffer->base, NULL);
 }
 
@@ -133,6 +139,7 @@ void connection_inherit(struct connection *to, struct connection *from)
     to->server = from->server;
     to->stream = from->stream;
     to->peer = from->peer;
+    to->told = from->told;
     list_init(&to->node);
     list_append(&from->node, &to->node);
     list_remove(&from->node);
@@ -153,6 +160,31 @@ void connection_remove(struct connection *c)
         loop_defer(c->server->loop, &c->server->drain_check);
 }
 
+static void tell(struct http_server *s, enum http_hostility kind, const struct address *peer,
+                 const char *version)
+{
+    s->counters.hostile[kind]++;
+    if (s->hostile != NULL)
+        s->hostile(s->hostile_owner, kind, peer, version);
+}
+
+void connection_is_hostile(struct connection *c, enum http_hostility kind)
+{
+    if ((c->told & 1U << kind) != 0 || c->stream == NULL)
+        return;
+    c->told |= 1U << kind;
+    tell(c->server, kind, stream_peer(c->stream), c->ops->version);
+}
+
+void http_server_on_hostile(struct http_server *s,
+                            void (*told)(void *owner, enum http_hostility kind,
+                                         const struct address *peer, const char *version),
+                            void *owner)
+{
+    s->hostile = told;
+    s->hostile_owner = owner;
+}
+
 static bool is_over_limits(const struct http_server *s, const struct peer_count *peer)
 {
     return s->counters.connections_open >= s->limits.connections ||
@@ -166,7 +198,7 @@ void http_server_adopt(struct http_server *s, struct stream *stream)
         uncount_peer(s, peer);
         s->counters.connections_refused++;
         if (!s->closed && !s->draining)
-            server_count_hostile(s, HOSTILITY_TOO_MANY_CONNECTIONS, stream_peer(stream));
+            tell(s, HOSTILITY_TOO_MANY_CONNECTIONS, stream_peer(stream), "none");
         stream_close(stream);
         return;
     }
@@ -312,23 +344,6 @@ void server_give_arena(struct http_server *s, struct arena *a)
     } else {
         arena_free(a);
     }
-}
-
-void http_server_on_hostile(struct http_server *s,
-                            void (*hostile)(void *owner, enum http_hostility kind,
-                                            const struct address *peer),
-                            void *owner)
-{
-    s->hostile = hostile;
-    s->hostile_owner = owner;
-}
-
-void server_count_hostile(struct http_server *s, enum http_hostility kind,
-                          const struct address *peer)
-{
-    s->counters.hostile[kind]++;
-    if (s->hostile != NULL)
-        s->hostile(s->hostile_owner, kind, peer);
 }
 
 const char *http_hostility_name(enum http_hostility kind)

@@ -7,6 +7,7 @@
 #include "gateway/lib/http/exchange.h"
 #include "gateway/lib/http/hostility.h"
 
+struct address;
 struct loop;
 struct stream;
 struct http_server;
@@ -32,7 +33,7 @@ struct http_server_counters {
     uint64_t connections_accepted, connections_refused;
     size_t connections_open, exchanges_open;
     size_t bytes_buffered;
-    uint64_t hostile[HOSTILITY_COUNT];
+    uint64_t hostile[HOSTILITY_COUNT]; // peers: once for each connection and kind
 };
 
 struct http_server *http_server_new(struct loop *loop, const struct http_server_limits *limits,
@@ -46,12 +47,13 @@ void http_server_adopt(struct http_server *s, struct stream *stream);
 // connections closed. `drained` comes once when no exchange is left and the connections have
 // ended, which takes a moment longer, so that the goodbyes are read.
 void http_server_drain(struct http_server *s, void (*drained)(void *owner), void *owner);
-// Told of each peer that is ended for what it did, from inside the server: to be noted only.
-void http_server_on_hostile(struct http_server *s,
-                            void (*hostile)(void *owner, enum http_hostility kind,
-                                            const struct address *peer),
-                            void *owner);
 void http_server_close(struct http_server *s); // everything, now; freed after the turn
+// A peer of `kind`: told once for each connection and kind, and when one is refused. `version` is
+// "h1", "h2", or "none" where none was chosen yet. For the log.
+void http_server_on_hostile(struct http_server *s,
+                            void (*told)(void *owner, enum http_hostility kind,
+                                         const struct address *peer, const char *version),
+                            void *owner);
 const struct http_server_counters *http_server_counters(const struct http_server *s);
 
 #endif
