@@ -50,7 +50,7 @@ async function rounds(targets, count) {
   for (let round = 0; round < count; round++)
     for (const [size, bytes] of Object.entries(sizes))
       for (const [i, target] of targets.entries()) {
-        const requests = Math.round((target.slow ? 1500 : bytes > 10000 ? 6000 : 20000) / (count < 3 ? 4 : 1));
+        const requests = Math.round((target.slow ? 1500 : bytes > 10000 ? 4000 : 20000) / (count < 3 ? 4 : 1));
         ((results[i][size] ??= []).push(await (target.slow ? loadWithIds : load)(target, { requests, connections: 32, body: bodyOf(bytes) })));
       }
   return targets.map((target, i) => Object.assign({ target }, ...Object.entries(results[i]).map(([size, all]) => (

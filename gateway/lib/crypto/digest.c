@@ -18,10 +18,20 @@ static void must(bool worked)
         abort();
 }
 
+// Fetched once: EVP_sha256() looks it up, under locks, at every use. Lives as long as the process.
+static const EVP_MD *sha256_method(void)
+{
+    static const EVP_MD *method;
+    if (method == NULL)
+        method = EVP_MD_fetch(NULL, "SHA256", NULL);
+    must(method != NULL);
+    return method;
+}
+
 void sha256(struct span bytes, unsigned char out[SHA256_SIZE])
 {
-    must(EVP_Digest(bytes.size > 0 ? bytes.data : "", bytes.size, out, NULL, EVP_sha256(), NULL) ==
-         1);
+    must(EVP_Digest(bytes.size > 0 ? bytes.data : "", bytes.size, out, NULL, sha256_method(),
+                    NULL) == 1);
 }
 
 void sha256_hex(struct span bytes, char out[SHA256_HEX_SIZE])
@@ -39,7 +49,7 @@ struct sha256 *sha256_start(void)
 {
     struct sha256 *s = memory_new(sizeof *s);
     s->context = EVP_MD_CTX_new();
-    must(s->context != NULL && EVP_DigestInit_ex(s->context, EVP_sha256(), NULL) == 1);
+    must(s->context != NULL && EVP_DigestInit_ex(s->context, sha256_method(), NULL) == 1);
     return s;
 }
 

@@ -22,8 +22,22 @@ struct key_entry {
     unsigned char key[KEYRING_KEY_SIZE];
 };
 
+// What keyring_derive gave for a purpose without a context: every request asks for the same few,
+// and two HMACs for each would cost more than the rest of opening a seal.
+struct derived {
+    uint32_t id;
+    char purpose[48]; // "": free
+    unsigned char key[KEYRING_KEY_SIZE];
+};
+
+struct memo {
+    size_t next; // the one that is replaced
+    struct derived entry[8];
+};
+
 struct keyring {
-    char *file; // owned
+    char *file;        // owned
+    struct memo *memo; // owned
     size_t count;
     struct key_entry entry[KEYRING_MOST]; // newest first
 };
@@ -32,6 +46,9 @@ void keyring_free(struct keyring *r)
 {
     if (r == NULL)
         return;
+    if (r->memo != NULL)
+        memory_wipe(r->memo, sizeof *r->memo);
+    free(r->memo);
     free(r->file);
     memory_wipe(r, sizeof *r);
     free(r);
@@ -223,6 +240,7 @@ static int read_ring(struct keyring *r, int fd, struct failure *why)
 int keyring_open(const char *file, int64_t now_ms, struct keyring **out, struct failure *why)
 {
     struct keyring *r = memory_new(sizeof *r);
+    r->memo = memory_new(sizeof *r->memo);
     r->file = memory_copy_string(file);
     int rc;
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -252,12 +270,32 @@ int keyring_rotate(struct keyring *r, int64_t now_ms, int64_t drop_before_ms, st
         if (r->entry[i].created_ms >= drop_before_ms)
             r->entry[kept++] = r->entry[i];
     r->count = kept;
+    memory_wipe(r->memo, sizeof *r->memo); // of dropped keys nothing stays
     // Sealing under a key that no file holds would lose what was sealed.
     int rc = save(r, why);
     if (rc != 0)
         *r = before;
     memory_wipe(&before, sizeof before);
     return rc;
+}
+
+static struct derived *memo_find(const struct keyring *r, uint32_t id, const char *purpose)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(r->memo->entry); i++) {
+        struct derived *d = &r->memo->entry[i];
+        if (d->purpose[0] != '\0' && d->id == id && strcmp(d->purpose, purpose) == 0)
+            return d;
+    }
+    return NULL;
+}
+
+static void memo_keep(const struct keyring *r, uint32_t id, const char *purpose, const void *key)
+{
+    struct memo *m = r->memo;
+    struct derived *d = &m->entry[m->next++ % ARRAY_COUNT(m->entry)];
+    d->id = id;
+    snprintf(d->purpose, sizeof d->purpose, "%s", purpose);
+    memcpy(d->key, key, sizeof d->key);
 }
 
 bool keyring_derive(const struct keyring *r, uint32_t id, const char *purpose, struct span context,
@@ -268,10 +306,19 @@ bool keyring_derive(const struct keyring *r, uint32_t id, const char *purpose, s
     size_t size = strlen(purpose) + 1; // the NUL parts the purpose from the context
     if (e == NULL || size + context.size > sizeof info)
         return false;
+    bool is_kept = context.size == 0 && size > 1 && size <= sizeof((struct derived *)0)->purpose &&
+                   out_size == KEYRING_KEY_SIZE;
+    const struct derived *known = is_kept ? memo_find(r, id, purpose) : NULL;
+    if (known != NULL) {
+        memcpy(out, known->key, out_size);
+        return true;
+    }
     memcpy(info, purpose, size);
     if (context.size > 0)
         memcpy(info + size, context.data, context.size);
     hkdf_sha256(span_of(e->key, sizeof e->key), SPAN_LITERAL("wrist"),
                 span_of(info, size + context.size), out, out_size);
+    if (is_kept)
+        memo_keep(r, id, purpose, out);
     return true;
 }

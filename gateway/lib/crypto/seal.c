@@ -29,6 +29,15 @@ static void gcm_close(struct gcm *g)
     EVP_CIPHER_CTX_free(g->context);
 }
 
+// Fetched once: EVP_aes_256_gcm() looks it up, under locks, at every use.
+static const EVP_CIPHER *gcm_method(void)
+{
+    static const EVP_CIPHER *method;
+    if (method == NULL)
+        method = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
+    return method;
+}
+
 // Ready for the text: key, nonce and what is authenticated beside it are in.
 static bool gcm_open(struct gcm *g, bool sealing, const struct keyring *ring, uint32_t id,
                      const char *purpose, const unsigned char *sealed, struct span bound)
@@ -39,12 +48,13 @@ static bool gcm_open(struct gcm *g, bool sealing, const struct keyring *ring, ui
     snprintf(full, sizeof full, "seal/%s", purpose);
     if (!keyring_derive(ring, id, full, SPAN_NONE, key, sizeof key))
         return false;
-    bool ok = EVP_CipherInit_ex(g->context, EVP_aes_256_gcm(), NULL, key, sealed + HEAD_SIZE,
-                                sealing) == 1 &&
-              EVP_CipherUpdate(g->context, NULL, &size, sealed, HEAD_SIZE) == 1 &&
-              (bound.size == 0 ||
-               EVP_CipherUpdate(g->context, NULL, &size, (const unsigned char *)bound.data,
-                                (int)bound.size) == 1);
+    bool ok =
+        gcm_method() != NULL &&
+        EVP_CipherInit_ex(g->context, gcm_method(), NULL, key, sealed + HEAD_SIZE, sealing) == 1 &&
+        EVP_CipherUpdate(g->context, NULL, &size, sealed, HEAD_SIZE) == 1 &&
+        (bound.size == 0 ||
+         EVP_CipherUpdate(g->context, NULL, &size, (const unsigned char *)bound.data,
+                          (int)bound.size) == 1);
     memory_wipe(key, sizeof key);
     return ok;
 }
