@@ -60,7 +60,7 @@ static int name_words(const char *name, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
+    if (argc >= 2 && (strcmp(argv[argc - 1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
         print_usage(stdout);
         return 0;
     }

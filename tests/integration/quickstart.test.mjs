@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // deploy/quickstart --once, as README.md says it: the main job on real input, and nothing left after.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { freePort, root } from "../harness/wrist.mjs";
+import { freePort, root, until } from "../harness/wrist.mjs";
+
+// Records of a trial's sandboxes that are not ended, as its driver keeps them.
+const sandboxesOf = (home) => fs.readdirSync(path.join(home, "driver/journal"));
 
 test("quickstart --once shows the main job and leaves nothing running", async () => {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), "wrist-quickstart-"));
@@ -33,5 +36,42 @@ test("quickstart --once shows the main job and leaves nothing running", async ()
     }
   } finally {
     fs.rmSync(home, { recursive: true, force: true });
+  }
+});
+
+// As a terminal does it: the signal goes to every process of the group at once.
+test("Ctrl-C ends the sandboxes too, and a second trial in one folder is refused before it writes", async () => {
+  const home = fs.mkdtempSync(path.join(os.tmpdir(), "wrist-quickstart-"));
+  fs.chmodSync(home, 0o755);
+  const port = await freePort();
+  const env = { ...process.env, WRIST_HOME: home };
+  const script = path.join(root, "deploy/quickstart");
+  const child = spawn(script, ["--port", String(port)], { env, detached: true, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise((resolve) => child.on("exit", resolve));
+  try {
+    let printed = "";
+    child.stdout.setEncoding("utf8").on("data", (text) => (printed += text));
+    await until(() => printed.includes("It stays up") || child.exitCode !== null, "the trial to be up", { timeout: 300_000 });
+    const config = fs.readFileSync(path.join(home, "gateway.yaml"), "utf8");
+    const second = await promisify(execFile)(script, ["--port", String(await freePort())], { env }).catch((error) => error);
+    assert.match(second.stderr, new RegExp(`a trial runs in .* already, on port ${port};`));
+    assert.equal(fs.readFileSync(path.join(home, "gateway.yaml"), "utf8"), config);
+    const workers = sandboxesOf(home);
+    assert.ok(workers.length > 0, "the warm sandboxes stand in the journal");
+    process.kill(-child.pid, "SIGINT");
+    assert.equal(await ended, 130);
+    assert.deepEqual(sandboxesOf(home), []);
+    assert.ok(!fs.existsSync(`/run/wrist-trial-${port}`));
+  } finally {
+    if (child.exitCode === null && child.signalCode === null) process.kill(child.pid, "SIGTERM");
+    await ended;
+    fs.rmSync(home, { recursive: true, force: true });
+  }
+});
+
+test("a port that is none is refused at once", async () => {
+  for (const port of ["abc", "0", "99999", ""]) {
+    const refused = await promisify(execFile)(path.join(root, "deploy/quickstart"), ["--port", port]).catch((error) => error);
+    assert.match(refused.stderr, /--port takes a number/, port);
   }
 });

@@ -79,3 +79,11 @@ test("the help names every command and option", () => {
   for (const word of ["token new", "token list", "token revoke", "--subject", "--tenant", "--profiles", "--expires", "--provider", "--file"])
     assert.ok(stdout.includes(word), word);
 });
+
+test("--help helps behind a command's name too", () => {
+  for (const words of [["--help"], ["token", "--help"], ["token", "new", "--help"]]) {
+    const { status, stdout } = ctl(...words);
+    assert.equal(status, 0, words.join(" "));
+    assert.match(stdout, /wristctl token new --subject/);
+  }
+});
