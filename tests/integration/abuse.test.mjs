@@ -45,6 +45,35 @@ for (const [name, command] of [
   });
 }
 
+test("calls into the kernel that sandboxes need not are refused: keyctl, bpf, io_uring, ptrace of PID 1", async () => {
+  const out = await bash(`python3 - <<'E'
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+for name, number, *args in [("keyctl", 250, 0, -3, 0), ("bpf", 321, 0, 0, 0), ("io_uring", 425, 1, 0), ("ptrace", 101, 16, 1, 0, 0)]:
+    print(name, libc.syscall(number, *args))
+E`);
+  assert.equal(out, "keyctl -1\nbpf -1\nio_uring -1\nptrace -1\nexit: 0");
+});
+
+test("nobody writes to /inputs: no command, no Write, no Edit", async () => {
+  assert.doesNotMatch(await bash("echo x > /inputs/x"), /exit: 0$/);
+  assert.equal((await session.tool("Write", { file_path: "/inputs/x", content: "x" })).json.result.isError, true);
+  assert.equal((await session.tool("Edit", { file_path: "/inputs/x", old_string: "a", new_string: "b" })).json.result.isError, true);
+});
+
+test("what a command started in a session of its own ends with the call", async () => {
+  await bash("setsid sleep 4242 >/dev/null 2>&1 & disown; true");
+  assert.match(await bash("grep -lzx 4242 /proc/[0-9]*/cmdline 2>/dev/null; true"), /^exit: 0$/);
+});
+
+test("a folder a thousand deep is searched or refused with words, and can be removed", async () => {
+  await bash("python3 -c 'import os\nfor i in range(1000): os.mkdir(\"deep\"); os.chdir(\"deep\")'", 20);
+  for (const [name, args] of [["Glob", { pattern: "**/nothing" }], ["Grep", { pattern: "nothing" }]])
+    assert.notEqual(textOf(await session.tool(name, args)), "", name);
+  await bash("rm -rf deep");
+  await alive();
+});
+
 test("there is no interface but loopback, and nothing to reach", async () => {
   const out = await bash("cat /proc/net/dev | tail -n +3 | cut -d: -f1; (exec 3<>/dev/tcp/1.1.1.1/80) 2>&1; true");
   assert.match(out, /^\s*lo\n/);
