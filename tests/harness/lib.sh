@@ -24,7 +24,7 @@ check() {
 # build PRESET: configure and build; a build that fails is a failed test.
 build() {
     local log=$WRIST_RESULTS/build-$1.log
-    if cmake --preset "$1" >"$log" 2>&1 && cmake --build --preset "$1" >>"$log" 2>&1; then
+    if cmake --preset "$1" -DWRIST_TESTS=ON >"$log" 2>&1 && cmake --build --preset "$1" >>"$log" 2>&1; then
         record "pass build $1"
         return 0
     fi
