@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const wristctl = process.argv[2] ?? join(here, '../../../build/dev/bin/wristctl');
+const wristctl = process.argv[2] ?? join(here, '../../../build/release/bin/wristctl');
 const providers = ['gemini', 'gemini-json', 'vertex', 'openai', 'openai-strict', 'anthropic',
   'anthropic-strict', 'bedrock', 'bedrock-strict', 'bedrock-nova', 'mistral', 'groq',
   'deepseek-strict', 'xai', 'moonshot', 'ollama', 'llamacpp'];

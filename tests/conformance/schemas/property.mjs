@@ -14,7 +14,7 @@ import Ajv2020 from 'ajv/dist/2020.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const require = createRequire(import.meta.url);
-const wristctl = process.argv[2] ?? join(here, '../../../build/dev/bin/wristctl');
+const wristctl = process.argv[2] ?? join(here, '../../../build/release/bin/wristctl');
 const wanted = Number(process.argv[3] ?? 150);
 let seed = Number(process.argv[4] ?? 1);
 const providers = ['gemini', 'gemini-json', 'vertex', 'openai', 'openai-strict', 'anthropic',

@@ -9,10 +9,9 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bin } from '../../harness/wrist.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
-const top = path.resolve(here, '../../..');
-const build = process.env.WRIST_BUILD ?? path.join(top, 'build/dev');
 export const isRoot = process.getuid() === 0;
 
 export function needsRuntime() {
@@ -34,17 +33,25 @@ export async function until(what, condition, ms = 15000) {
   }
 }
 
-let worker;
-export function fakeWorker() {
-  if (worker === undefined) {
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'wrist-worker-'));
-    worker = path.join(folder, 'fake_worker');
-    execFileSync('cc', ['-static', '-O1', '-o', worker, path.join(here, 'fake_worker.c')]);
-    fs.chmodSync(folder, 0o755);
-    process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
+// Programs that other users must be able to run, though the checkout may lie where they cannot go.
+let programs;
+function program(name, make) {
+  if (programs === undefined) {
+    programs = fs.mkdtempSync(path.join(os.tmpdir(), 'wrist-programs-'));
+    fs.chmodSync(programs, 0o755);
+    process.on('exit', () => fs.rmSync(programs, { recursive: true, force: true }));
   }
-  return worker;
+  const file = path.join(programs, name);
+  if (!fs.existsSync(file)) make(file);
+  return file;
 }
+
+export const fakeWorker = () => program('fake_worker', (file) =>
+  execFileSync('cc', ['-static', '-O1', '-o', file, path.join(here, 'fake_worker.c')]));
+const wristDriver = () => program('wrist-driver', (file) => {
+  fs.copyFileSync(path.join(bin, 'wrist-driver'), file);
+  fs.chmodSync(file, 0o755);
+});
 
 export class Driver {
   // `profiles` is YAML below `profiles:`; `settings` YAML at the top.
@@ -66,9 +73,9 @@ export class Driver {
   }
 
   async start() {
-    const options = { stdio: ['ignore', 'ignore', 'pipe'] };
+    const options = { cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] };
     if (this.user !== undefined) Object.assign(options, { uid: this.user, gid: this.user });
-    const child = spawn(path.join(build, 'bin/wrist-driver'), ['--config', this.config], options);
+    const child = spawn(wristDriver(), ['--config', this.config], options);
     this.child = child;
     this.ended = new Promise((resolve) => child.on('close', (code) => {
       child.over = true;
