@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "gateway/lib/base/memory.h"
+#include "gateway/lib/file/file.h"
 
 enum { FILE_MOST = 4 << 20, PATH_SIZE = 4096 };
 
@@ -58,17 +59,9 @@ static int read_text(struct edit *e, struct failure *why)
     if (fd < 0)
         return errno == ENOENT ? 0 : failure_errno(why, "open %s", e->file);
     int rc = fstat(fd, &e->was) != 0 ? failure_errno(why, "stat %s", e->file) : 0;
-    ssize_t got = 1;
     e->exists = true;
-    while (rc == 0 && got != 0) {
-        char *room;
-        if (buffer_reserve(&e->text, 4096, &room) != 0)
-            rc = failure_set(why, FAULT_TOO_LARGE, "%s: too large", e->file);
-        else if ((got = read(fd, room, 4096)) < 0 && errno != EINTR)
-            rc = failure_errno(why, "read %s", e->file);
-        else if (got > 0)
-            buffer_commit(&e->text, (size_t)got);
-    }
+    if (rc == 0)
+        rc = file_read_all(fd, e->file, &e->text, why);
     close(fd);
     return rc;
 }
@@ -86,18 +79,6 @@ static int edit_init(struct edit *e, const char *file, struct failure *why)
     return rc;
 }
 
-static int write_all(int fd, struct span bytes)
-{
-    while (bytes.size > 0) {
-        ssize_t wrote = write(fd, bytes.data, bytes.size);
-        if (wrote < 0 && errno != EINTR)
-            return -1;
-        if (wrote > 0)
-            bytes = span_slice(bytes, (size_t)wrote, bytes.size);
-    }
-    return 0;
-}
-
 static int replace_file(struct edit *e, struct failure *why)
 {
     char fresh[PATH_SIZE];
@@ -112,7 +93,7 @@ static int replace_file(struct edit *e, struct failure *why)
         rc = failure_errno(why, "keep the owner of %s", e->file);
     if (rc == 0 && e->exists && fchmod(fd, e->was.st_mode & 0777) != 0)
         rc = failure_errno(why, "keep the mode of %s", e->file);
-    if (rc == 0 && (write_all(fd, buffer_span(&e->next)) != 0 || fsync(fd) != 0))
+    if (rc == 0 && (file_write_all(fd, buffer_span(&e->next)) != 0 || fsync(fd) != 0))
         rc = failure_errno(why, "write %s", fresh);
     close(fd);
     if (rc == 0 && (rename(fresh, e->file) != 0 || fsync(e->folder_fd) != 0))

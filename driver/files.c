@@ -12,8 +12,9 @@
 #include <unistd.h>
 
 #include "gateway/lib/base/memory.h"
+#include "gateway/lib/file/file.h"
 
-enum { TREE_DEPTH_MAX = 64, READ_PIECE = 16384 };
+enum { TREE_DEPTH_MAX = 64 };
 
 int path_format(char out[FILE_PATH_SIZE], struct failure *why, const char *format, ...)
 {
@@ -38,32 +39,7 @@ int file_read(const char *path, struct buffer *out, struct failure *why)
     CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return failure_errno(why, "open %s", path);
-    for (;;) {
-        char *room;
-        if (buffer_reserve(out, READ_PIECE, &room) != 0)
-            return failure_set(why, FAULT_TOO_LARGE, "%s is too large", path);
-        ssize_t got = read(fd, room, READ_PIECE);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return failure_errno(why, "read %s", path);
-        if (got == 0)
-            return 0;
-        buffer_commit(out, (size_t)got);
-    }
-}
-
-static int write_all(int fd, struct span content)
-{
-    while (content.size > 0) {
-        ssize_t put = write(fd, content.data, content.size);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return -1;
-        content = span_of(content.data + put, content.size - (size_t)put);
-    }
-    return 0;
+    return file_read_all(fd, path, out, why);
 }
 
 int file_write(const char *path, struct span content, mode_t mode, struct failure *why)
@@ -72,37 +48,8 @@ int file_write(const char *path, struct span content, mode_t mode, struct failur
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
     if (fd < 0)
         return failure_errno(why, "create %s", path);
-    if (fchmod(fd, mode) != 0 || write_all(fd, content) != 0)
+    if (fchmod(fd, mode) != 0 || file_write_all(fd, content) != 0)
         return failure_errno(why, "write %s", path);
-    return 0;
-}
-
-static int parent_sync(const char *path)
-{
-    char parent[FILE_PATH_SIZE];
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL || path_format(parent, NULL, "%.*s", (int)(slash - path), path) != 0)
-        return -1;
-    CLEANUP(fd_close) int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? -1 : fsync(fd);
-}
-
-int file_replace(const char *path, struct span content, bool durable, struct failure *why)
-{
-    char fresh[FILE_PATH_SIZE];
-    int fault = path_format(fresh, why, "%s.new", path);
-    if (fault != 0)
-        return fault;
-    CLEANUP(fd_close)
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return failure_errno(why, "create %s", fresh);
-    if (write_all(fd, content) != 0 || (durable && fsync(fd) != 0))
-        return failure_errno(why, "write %s", fresh);
-    if (rename(fresh, path) != 0)
-        return failure_errno(why, "rename %s", fresh);
-    if (durable && parent_sync(path) != 0)
-        return failure_errno(why, "sync the directory of %s", path);
     return 0;
 }
 

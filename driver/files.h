@@ -20,8 +20,6 @@ int path_format(char out[FILE_PATH_SIZE], struct failure *why, const char *forma
 void fd_close(int *fd); // for CLEANUP; -1 is none
 int file_read(const char *path, struct buffer *out, struct failure *why);
 int file_write(const char *path, struct span content, mode_t mode, struct failure *why);
-// A reader sees the old content or the new. `durable`: also after the power failed.
-int file_replace(const char *path, struct span content, bool durable, struct failure *why);
 int file_copy(const char *from, const char *to, mode_t mode, struct failure *why);
 
 // Makes it where it is missing (its parent must be there) and gives it this mode, whatever the

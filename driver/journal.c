@@ -11,6 +11,7 @@
 
 #include "driver/files.h"
 #include "gateway/lib/base/memory.h"
+#include "gateway/lib/file/file.h"
 #include "gateway/lib/json/json.h"
 #include "gateway/lib/json/writer.h"
 
@@ -33,7 +34,7 @@ static int installation_find(struct journal *j, const char *state_dir, struct fa
     fault = file_read(path, &text, why);
     if (fault == FAULT_NOT_FOUND) {
         id_new(j->installation);
-        fault = file_replace(path, span_from_string(j->installation), true, why);
+        fault = file_replace(AT_FDCWD, path, span_from_string(j->installation), true, why);
     } else if (fault == 0 && (!span_copy_string(span_trim(buffer_span(&text)), j->installation,
                                                 sizeof j->installation) ||
                               strlen(j->installation) != ID_SIZE - 1)) {
@@ -133,7 +134,7 @@ int journal_write(const struct journal *j, const struct journal_entry *entry, bo
     if (fault == 0 && entry_format(entry, &text) != 0)
         fault = failure_set(why, FAULT_INTERNAL, "write the record of %s", entry->record.id);
     if (fault == 0)
-        fault = file_replace(path, buffer_span(&text), durable, why);
+        fault = file_replace(AT_FDCWD, path, buffer_span(&text), durable, why);
     buffer_fini(&text);
     return fault;
 }

@@ -112,14 +112,6 @@ static int run(struct driver *d)
     return EXIT_SUCCESS;
 }
 
-static enum log_level level_of(const char *name)
-{
-    for (enum log_level l = LOG_DEBUG; l < LOG_ERROR; l++)
-        if (strcmp(log_level_name(l), name) == 0)
-            return l;
-    return LOG_ERROR;
-}
-
 int main(int argc, char **argv)
 {
     struct driver d = {0};
@@ -140,7 +132,7 @@ int main(int argc, char **argv)
         LOG(LOG_ERROR, "start", LOG_FAILURE(&why));
         return EXIT_FAILURE;
     }
-    log_open("wrist-driver", level_of(d.config.log_level), STDERR_FILENO);
+    log_open("wrist-driver", log_level_find(d.config.log_level), STDERR_FILENO);
     result = run(&d);
     driver_config_fini(&d.config);
     return result;

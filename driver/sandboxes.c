@@ -481,16 +481,6 @@ size_t sandboxes_count(const struct sandboxes *all)
     return table_count(all->by_id);
 }
 
-bool sandboxes_are_creating(const struct sandboxes *all)
-{
-    struct span key;
-    void *value;
-    for (size_t at = 0; table_next(all->by_id, &at, &key, &value);)
-        if (((const struct sandbox *)value)->phase == SANDBOX_CREATING)
-            return true;
-    return false;
-}
-
 void sandboxes_each(const struct sandboxes *all, void (*each)(void *owner, const struct sandbox *s),
                     void *owner)
 {

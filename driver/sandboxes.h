@@ -50,7 +50,6 @@ void sandbox_remove(struct sandbox *s, const char *reason,
 int sandbox_set_note(struct sandbox *s, struct span note, struct failure *why);
 
 size_t sandboxes_count(const struct sandboxes *all);
-bool sandboxes_are_creating(const struct sandboxes *all);
 void sandboxes_each(const struct sandboxes *all, void (*each)(void *owner, const struct sandbox *s),
                     void *owner);
 

@@ -46,14 +46,6 @@ struct gateway {
     struct timer drain;
 };
 
-static int level_of(const char *word)
-{
-    for (int level = LOG_DEBUG; level <= LOG_ERROR; level++)
-        if (strcmp(log_level_name((enum log_level)level), word) == 0)
-            return level;
-    return LOG_INFO;
-}
-
 // The state directory belongs to whom the gateway becomes; root makes it for them.
 static int hand_over_state(const char *path, const struct user *user, struct failure *why)
 {
@@ -255,7 +247,7 @@ static int gateway_open(struct gateway *g, const char *config_file, struct failu
     int rc = config_load(config_file, &g->config, why);
     if (rc != 0)
         return rc;
-    log_open("wrist-gateway", (enum log_level)level_of(g->config->log_level), STDERR_FILENO);
+    log_open("wrist-gateway", log_level_find(g->config->log_level), STDERR_FILENO);
     limits_raise_open_files();
     g->loop = loop_new(clock_system());
     g->metrics = metrics_new();

@@ -370,16 +370,25 @@ static void check_limits(struct checker *c)
                          rows[i].what, rows[i].most);
 }
 
+// *out is the caller's also where the source cannot be read.
+static int checker_open(struct checker *c, struct span source, const struct provider *p,
+                        struct findings **out, struct failure *why)
+{
+    *out = findings_new();
+    *c = (struct checker){.p = p, .out = *out};
+    int rc = document_open(source, (*out)->arena, &c->d, why);
+    if (rc == 0)
+        c->j = document_json(c->d);
+    return rc;
+}
+
 int check_schema(struct span source, const struct provider *p, struct findings **out,
                  struct failure *why)
 {
-    struct findings *f = findings_new();
-    struct checker c = {.p = p, .out = f};
-    int rc = document_open(source, f->arena, &c.d, why);
-    *out = f;
+    struct checker c;
+    int rc = checker_open(&c, source, p, out, why);
     if (rc != 0)
         return rc;
-    c.j = document_json(c.d);
     checker_root(&c);
     if (json_type(c.j, JSON_ROOT) == JSON_OBJECT)
         checker_schema(&c, JSON_ROOT, true);
@@ -403,13 +412,10 @@ static void check_result_value(struct checker *c, int node)
 
 int check_result(struct span source, struct findings **out, struct failure *why)
 {
-    struct findings *f = findings_new();
-    struct checker c = {.out = f};
-    int rc = document_open(source, f->arena, &c.d, why);
-    *out = f;
+    struct checker c;
+    int rc = checker_open(&c, source, NULL, out, why);
     if (rc != 0)
         return rc;
-    c.j = document_json(c.d);
     if (json_type(c.j, JSON_ROOT) != JSON_OBJECT)
         checker_find(&c, JSON_ROOT, true, "a result must be an object");
     check_result_value(&c, JSON_ROOT);
@@ -420,24 +426,21 @@ int check_result(struct span source, struct findings **out, struct failure *why)
 int check_names(struct span source, const struct provider *p, struct findings **out,
                 struct failure *why)
 {
-    struct findings *f = findings_new();
-    struct checker c = {.p = p, .out = f};
-    int rc = document_open(source, f->arena, &c.d, why);
-    *out = f;
+    struct checker c;
+    int rc = checker_open(&c, source, p, out, why);
     if (rc != 0)
         return rc;
-    c.j = document_json(c.d);
     struct table *seen = table_new();
     int names = json_get(c.j, JSON_ROOT, "names");
     JSON_EACH(one, c.j, names)
     {
         struct span name = SPAN_LITERAL("");
-        (void)json_string_arena(c.j, one, f->arena, &name);
+        (void)json_string_arena(c.j, one, c.out->arena, &name);
         if (!name_fits(name, &p->names))
             checker_find(&c, one, true, "not a name that the provider takes");
         if (table_get(seen, name) != NULL)
             checker_find(&c, one, true, "a name stands twice");
-        table_put(seen, name, f);
+        table_put(seen, name, c.out);
     }
     if (p->tools_most > 0 && json_count(c.j, names) > p->tools_most)
         checker_find(&c, names, true, "at most %u tools are taken", p->tools_most);

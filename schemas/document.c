@@ -81,15 +81,21 @@ static enum dialect dialect_from(const struct json *j, int node, enum dialect ot
     return otherwise;
 }
 
+// What a schema is found by: its URI, and an anchor in it where there is one.
+static void name_key(struct buffer *key, struct span uri, struct span anchor)
+{
+    buffer_init(key, uri.size + anchor.size + 1);
+    buffer_append(key, uri);
+    if (!span_is_absent(anchor)) {
+        buffer_append_char(key, '#');
+        buffer_append(key, anchor);
+    }
+}
+
 static void add_name(struct document *d, struct span uri, struct span anchor, int node)
 {
     struct buffer key;
-    buffer_init(&key, uri.size + anchor.size + 1);
-    buffer_append(&key, uri);
-    if (!span_is_absent(anchor)) {
-        buffer_append_char(&key, '#');
-        buffer_append(&key, anchor);
-    }
+    name_key(&key, uri, anchor);
     if (table_get(d->names, buffer_span(&key)) == NULL)
         table_put(d->names, buffer_span(&key), (void *)(intptr_t)(node + 1));
     buffer_fini(&key);
@@ -98,12 +104,7 @@ static void add_name(struct document *d, struct span uri, struct span anchor, in
 static int find_name(const struct document *d, struct span uri, struct span anchor)
 {
     struct buffer key;
-    buffer_init(&key, uri.size + anchor.size + 1);
-    buffer_append(&key, uri);
-    if (!span_is_absent(anchor)) {
-        buffer_append_char(&key, '#');
-        buffer_append(&key, anchor);
-    }
+    name_key(&key, uri, anchor);
     intptr_t found = (intptr_t)table_get(d->names, buffer_span(&key));
     buffer_fini(&key);
     return (int)found - 1;

@@ -22,11 +22,6 @@ const char *loss_name(enum loss row)
     return loss_rows[row].name;
 }
 
-const char *loss_text(enum loss row)
-{
-    return loss_rows[row].text;
-}
-
 // The arena's limit is far above what the work limits let be asked for.
 void *flattener_alloc(struct flattener *f, size_t size)
 {

@@ -33,6 +33,5 @@ enum loss {
 };
 
 const char *loss_name(enum loss row); // "RECURSION"
-const char *loss_text(enum loss row);
 
 #endif

@@ -57,12 +57,6 @@ struct token_set *token_set_load(const char *path, struct failure *why)
     return token_file_load(path, &file, NULL, why) == 0 ? set_from_file(&file) : NULL;
 }
 
-struct token_set *token_set_parse(struct span yaml, const char *path, struct failure *why)
-{
-    struct token_file file;
-    return token_file_parse(yaml, path, &file, NULL, why) == 0 ? set_from_file(&file) : NULL;
-}
-
 void token_set_free(struct token_set *set)
 {
     if (set == NULL)

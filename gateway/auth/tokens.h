@@ -19,8 +19,6 @@
 struct token_set; // immutable once loaded
 
 struct token_set *token_set_load(const char *file, struct failure *why);
-// The same from memory; `file` is for messages.
-struct token_set *token_set_parse(struct span yaml, const char *file, struct failure *why);
 void token_set_free(struct token_set *t);
 size_t token_set_count(const struct token_set *t);
 // The principal of the token with this hash (not held), or NULL. *expires_ms is wall time, 0 for

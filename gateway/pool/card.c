@@ -6,6 +6,7 @@
 
 #include "gateway/lib/base/encode.h"
 #include "gateway/lib/base/memory.h"
+#include "gateway/lib/file/file.h"
 #include "gateway/lib/json/json.h"
 #include "gateway/lib/telemetry/log.h"
 #include "gateway/pool/asking.h"
@@ -77,7 +78,7 @@ static void write_file(struct binder *b, const struct card *c)
     struct failure why;
     if (b->with.directory < 0 || !file_name(c->digest, name))
         return;
-    if (state_file_write(b->with.directory, name, span_from_string(c->text), &why) != 0)
+    if (file_replace(b->with.directory, name, span_from_string(c->text), true, &why) != 0)
         LOG(LOG_WARN, "card.keep", LOG_FAILURE(&why));
 }
 

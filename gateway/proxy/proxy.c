@@ -50,11 +50,6 @@ void proxy_add_routes(struct proxy *p, const struct route *routes, size_t count)
     p->route_tables++;
 }
 
-void proxy_set_config(struct proxy *p, const struct config *config)
-{
-    p->config = config;
-}
-
 void proxy_end_streams(struct proxy *p)
 {
     sessions_end_all_streams(p->sessions);

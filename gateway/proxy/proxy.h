@@ -39,8 +39,6 @@ struct proxy *proxy_new(const struct proxy_options *options);
 void proxy_free(struct proxy *p);
 // More endpoints, as the REST one: rows in the form of route.h, borrowed. Before the first request.
 void proxy_add_routes(struct proxy *p, const struct route *routes, size_t count);
-// A reload of the configuration; the old one must live until the last exchange under it has closed.
-void proxy_set_config(struct proxy *p, const struct config *config);
 // Ends held GET streams, so that a drain does not wait for them.
 void proxy_end_streams(struct proxy *p);
 

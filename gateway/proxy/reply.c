@@ -92,11 +92,6 @@ void reply_commit_later(struct reply *r)
         timer_start(&r->commit, r->v->config->commit_ms);
 }
 
-bool reply_is_committed(const struct reply *r)
-{
-    return r->form == REPLY_EVENTS;
-}
-
 bool reply_is_between_messages(const struct reply *r)
 {
     return !r->in_message && (r->form != REPLY_EVENTS || r->line_ends >= 2);

@@ -36,7 +36,6 @@ void reply_init(struct reply *r, struct visit *v, struct accept accept, bool is_
 void reply_fini(struct reply *r);
 void reply_set_retry(struct reply *r, int64_t ms);
 void reply_commit_later(struct reply *r); // an answer that may take long begins
-bool reply_is_committed(const struct reply *r);
 
 // One whole message. The status counts only while no head was sent.
 void reply_message(struct reply *r, int status, struct span json);

@@ -48,17 +48,25 @@ static size_t collect(struct visit *v, const struct http_header *more, size_t co
     return n;
 }
 
+// `headers` has ALL_HEADERS places, and must live as long as the head.
+static struct http_response head_of(struct visit *v, int status, const struct http_header *more,
+                                    size_t count, struct http_header *headers,
+                                    int64_t content_length)
+{
+    v->status = status;
+    return (struct http_response){.status = status,
+                                  .headers = headers,
+                                  .header_count = collect(v, more, count, headers),
+                                  .content_length = content_length};
+}
+
 void visit_respond(struct visit *v, int status, const struct http_header *more, size_t count,
                    struct span body)
 {
     struct http_header headers[ALL_HEADERS];
     if (v->ex == NULL)
         return;
-    v->status = status;
-    struct http_response head = {.status = status,
-                                 .headers = headers,
-                                 .header_count = collect(v, more, count, headers),
-                                 .content_length = (int64_t)body.size};
+    struct http_response head = head_of(v, status, more, count, headers, (int64_t)body.size);
     exchange_respond(v->ex, &head, body);
 }
 
@@ -68,11 +76,7 @@ void visit_start(struct visit *v, int status, const struct http_header *more, si
     struct http_header headers[ALL_HEADERS];
     if (v->ex == NULL)
         return;
-    v->status = status;
-    struct http_response head = {.status = status,
-                                 .headers = headers,
-                                 .header_count = collect(v, more, count, headers),
-                                 .content_length = content_length};
+    struct http_response head = head_of(v, status, more, count, headers, content_length);
     exchange_start(v->ex, &head);
 }
 

@@ -159,26 +159,6 @@ struct list *fleet_in_state(struct fleet *f, enum sandbox_state state)
     return &f->in_state[state];
 }
 
-static size_t count_of(const struct list *head, const char *principal,
-                       const struct profile *profile)
-{
-    size_t count = 0;
-    for (const struct list *node = head->next; node != head; node = node->next) {
-        const struct sandbox *s =
-            (const struct sandbox *)((const char *)node - offsetof(struct sandbox, by_state));
-        if (s->profile == profile && strcmp(s->principal, principal) == 0)
-            count++;
-    }
-    return count;
-}
-
-size_t fleet_of_principal(const struct fleet *f, const char *principal,
-                          const struct profile *profile)
-{
-    return count_of(&f->in_state[SANDBOX_BOUND], principal, profile) +
-           count_of(&f->in_state[SANDBOX_IDLE], principal, profile);
-}
-
 bool sandbox_is_bound(const struct sandbox *s)
 {
     return s->state == SANDBOX_BOUND || s->state == SANDBOX_IDLE;

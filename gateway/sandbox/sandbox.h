@@ -73,8 +73,6 @@ struct sandbox *fleet_find(const struct fleet *f, struct span id); // NULL where
 size_t fleet_count(const struct fleet *f, const struct profile *profile, enum sandbox_state state);
 size_t fleet_total(const struct fleet *f, const struct profile *profile); // of all states
 struct list *fleet_in_state(struct fleet *f, enum sandbox_state state);   // by their by_state nodes
-size_t fleet_of_principal(const struct fleet *f, const char *principal,
-                          const struct profile *profile); // bound and idle ones
 
 // The one setter. `why` is for the log. Towards GONE it also closes the link and buries it.
 void sandbox_set_state(struct sandbox *s, enum sandbox_state state, const char *why);

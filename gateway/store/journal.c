@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "gateway/lib/base/memory.h"
+#include "gateway/lib/file/file.h"
 #include "gateway/store/state_file.h"
 
 enum {
@@ -124,7 +125,7 @@ int journal_append(struct journal *j, struct span line, struct failure *why)
     int rc = buffer_append(&whole, line);
     if (rc == 0)
         rc = buffer_append_char(&whole, '\n');
-    if (rc == 0 && write_all_bytes(j->fd, buffer_span(&whole)) != 0) {
+    if (rc == 0 && file_write_all(j->fd, buffer_span(&whole)) != 0) {
         rc = failure_errno(why, "append to %s", journal_name);
         if (ftruncate(j->fd, j->size) != 0)
             failure_prefix(why, "and it could not be cut back");
@@ -147,7 +148,7 @@ int journal_compact(struct journal *j, size_t live, struct failure *why)
     if (rc != 0)
         failure_set(why, rc, "%s would grow past %d bytes", journal_name, JOURNAL_BYTES);
     if (rc == 0)
-        rc = state_file_write(j->directory, journal_name, buffer_span(&content), why);
+        rc = file_replace(j->directory, journal_name, buffer_span(&content), true, why);
     if (rc == 0)
         rc = open_for_append(j, why);
     if (rc == 0) {

@@ -101,11 +101,6 @@ bool sorted_has(const struct sorted *s, const char *name)
     return table_get(s->by_name, span_from_string(name)) != NULL;
 }
 
-size_t sorted_count(const struct sorted *s)
-{
-    return s->count;
-}
-
 const char *sorted_first(const struct sorted *s, int64_t *score)
 {
     if (s->count == 0)

@@ -14,7 +14,6 @@ void sorted_free(struct sorted *s);
 void sorted_set(struct sorted *s, const char *name, int64_t score); // adds or moves
 void sorted_remove(struct sorted *s, const char *name);
 bool sorted_has(const struct sorted *s, const char *name);
-size_t sorted_count(const struct sorted *s);
 // The name with the least score, NULL in an empty set; valid until it is removed.
 const char *sorted_first(const struct sorted *s, int64_t *score);
 

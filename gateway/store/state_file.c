@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "gateway/lib/base/encode.h"
+#include "gateway/lib/file/file.h"
 
 int state_directory_open(const char *path, int *out, struct failure *why)
 {
@@ -20,65 +20,12 @@ int state_directory_open(const char *path, int *out, struct failure *why)
     return 0;
 }
 
-int write_all_bytes(int fd, struct span bytes)
-{
-    while (bytes.size > 0) {
-        ssize_t n = write(fd, bytes.data, bytes.size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        bytes = span_slice(bytes, (size_t)n, bytes.size);
-    }
-    return 0;
-}
-
-static int fill(int fd, struct span content)
-{
-    int failed = write_all_bytes(fd, content) != 0 || fsync(fd) != 0;
-    int error = errno;
-    close(fd);
-    errno = error;
-    return failed ? -1 : 0;
-}
-
-int state_file_write(int directory, const char *name, struct span content, struct failure *why)
-{
-    char temporary[160];
-    snprintf(temporary, sizeof temporary, "%s.new", name);
-    int fd =
-        openat(directory, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0 || fill(fd, content) != 0)
-        return failure_errno(why, "write %s", temporary);
-    if (renameat(directory, temporary, directory, name) != 0)
-        return failure_errno(why, "rename %s", temporary);
-    return 0;
-}
-
-static int read_to_end(int fd, const char *name, struct buffer *out, struct failure *why)
-{
-    enum { PIECE = 4096 };
-    for (;;) {
-        char piece[PIECE];
-        ssize_t n = read(fd, piece, sizeof piece);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return failure_errno(why, "read %s", name);
-        if (n == 0)
-            return 0;
-        if (buffer_append(out, span_of(piece, (size_t)n)) != 0)
-            return failure_set(why, FAULT_TOO_LARGE, "%s has more than %zu bytes", name,
-                               out->limit);
-    }
-}
-
 int state_file_read(int directory, const char *name, struct buffer *out, struct failure *why)
 {
     int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return failure_errno(why, "open %s", name);
-    int rc = read_to_end(fd, name, out, why);
+    int rc = file_read_all(fd, name, out, why);
     close(fd);
     return rc;
 }
@@ -91,7 +38,7 @@ int fleet_id_load(int directory, char out[ID_SIZE], struct failure *why)
     int rc = state_file_read(directory, "fleet", &content, why);
     if (rc == FAULT_NOT_FOUND) {
         id_new(out);
-        rc = state_file_write(directory, "fleet", span_from_string(out), why);
+        rc = file_replace(directory, "fleet", span_from_string(out), true, why);
     } else if (rc == 0) {
         struct span text = buffer_span(&content);
         if (text.size == ID_SIZE && text.data[ID_SIZE - 1] == '\n')

@@ -8,11 +8,7 @@
 
 // The directory, made (0700) where it is missing; an fd, or a fault.
 int state_directory_open(const char *path, int *out, struct failure *why);
-// Through `name`.new and a rename: a reader sees the old content or the new.
-int state_file_write(int directory, const char *name, struct span content, struct failure *why);
 int state_file_read(int directory, const char *name, struct buffer *out, struct failure *why);
-
-int write_all_bytes(int fd, struct span bytes); // 0, or -1 with errno
 
 // The id that marks everything of ours, made at the first start.
 int fleet_id_load(int directory, char out[ID_SIZE], struct failure *why);

@@ -201,11 +201,6 @@ struct shell *shells_find(const struct shells *s, struct span id)
     return NULL;
 }
 
-size_t shells_running(const struct shells *s)
-{
-    return s->running;
-}
-
 bool shell_kill(struct shell *shell, void (*killed)(void *owner), void *owner)
 {
     if (shell->doomed)

@@ -32,7 +32,6 @@ void shells_free(struct shells *s); // ends all
 struct shell *shell_start(struct shells *s, struct span line, struct span session,
                           struct failure *why);
 struct shell *shells_find(const struct shells *s, struct span id); // NULL where there is none
-size_t shells_running(const struct shells *s);
 // The tree is ended; `killed` comes from the loop once nobody of it is left, at once where it had
 // ended by itself. The shell is then forgotten. False: somebody kills it already.
 bool shell_kill(struct shell *shell, void (*killed)(void *owner), void *owner);

@@ -112,8 +112,3 @@ void reads_forget(struct reads *r, struct span reader)
             entry_drop(r, e);
     }
 }
-
-size_t reads_count(const struct reads *r)
-{
-    return table_count(r->by_key);
-}

@@ -17,6 +17,5 @@ void reads_note(struct reads *r, struct span reader, struct span path,
 enum tool_read_state reads_state(struct reads *r, struct span reader, struct span path,
                                  const unsigned char digest[TOOL_DIGEST_SIZE]);
 void reads_forget(struct reads *r, struct span reader); // all of that reader
-size_t reads_count(const struct reads *r);
 
 #endif

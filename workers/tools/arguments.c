@@ -60,24 +60,35 @@ static int refuse_type(const struct tool *tool, const struct tool_param *p, cons
                        SPAN_ARGS(shown), raw.size > SHOWN_BYTES ? "…" : "", hint);
 }
 
+// Names for a message, with commas between, as far as they fit into `most` bytes.
+struct name_list {
+    size_t most, used;
+    char text[256];
+};
+
+static bool name_list_add(struct name_list *l, const char *name)
+{
+    size_t size = strlen(name);
+    if (l->used + size + 3 > l->most)
+        return false;
+    if (l->used > 0) {
+        memcpy(l->text + l->used, ", ", 2);
+        l->used += 2;
+    }
+    memcpy(l->text + l->used, name, size);
+    l->used += size;
+    return true;
+}
+
 static int refuse_choice(const struct tool *tool, const struct tool_param *p, struct span text,
                          struct failure *why)
 {
-    char list[160] = "";
-    size_t used = 0;
-    for (const char *const *choice = p->choice; *choice != NULL; choice++) {
-        struct span name = span_from_string(*choice);
-        if (used + name.size + 3 > sizeof list)
-            break;
-        if (used > 0) {
-            memcpy(list + used, ", ", 2);
-            used += 2;
-        }
-        memcpy(list + used, name.data, name.size);
-        used += name.size;
-    }
+    struct name_list list = {.most = 160};
+    for (const char *const *choice = p->choice; *choice != NULL && name_list_add(&list, *choice);
+         choice++)
+        continue;
     return failure_set(why, FAULT_INVALID, "%s: argument \"%s\" must be one of %s, got \"%.*s\"",
-                       tool->name, p->name, list, SPAN_ARGS(span_slice(text, 0, SHOWN_BYTES)));
+                       tool->name, p->name, list.text, SPAN_ARGS(span_slice(text, 0, SHOWN_BYTES)));
 }
 
 static bool is_choice(const struct tool_param *p, struct span text)
@@ -162,21 +173,12 @@ static void use_fallback(const struct tool_param *p, struct argument *out)
 
 static int refuse_unknown(const struct tool *tool, struct span key, struct failure *why)
 {
-    char list[256] = "";
-    size_t used = 0;
-    for (const struct tool_param *p = tool->params; p->name != NULL; p++) {
-        struct span name = span_from_string(p->name);
-        if (used + name.size + 3 > sizeof list)
-            break;
-        if (used > 0) {
-            memcpy(list + used, ", ", 2);
-            used += 2;
-        }
-        memcpy(list + used, name.data, name.size);
-        used += name.size;
-    }
+    struct name_list list = {.most = 256};
+    for (const struct tool_param *p = tool->params;
+         p->name != NULL && name_list_add(&list, p->name); p++)
+        continue;
     return failure_set(why, FAULT_INVALID, "%s has no argument \"%.*s\"; it takes %s", tool->name,
-                       SPAN_ARGS(span_slice(key, 0, SHOWN_BYTES)), list);
+                       SPAN_ARGS(span_slice(key, 0, SHOWN_BYTES)), list.text);
 }
 
 static int check_names(const struct tool *tool, const struct json *doc, int args,

@@ -52,11 +52,6 @@ void arena_free(struct arena *a)
     free(a);
 }
 
-size_t arena_used(const struct arena *a)
-{
-    return a->used;
-}
-
 static struct block *add_block(struct arena *a, size_t needed)
 {
     size_t size = a->blocks != NULL ? a->blocks->size * 2 : FIRST_BLOCK - sizeof(struct block);

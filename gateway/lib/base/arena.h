@@ -12,7 +12,6 @@ struct arena;
 struct arena *arena_new(size_t limit_bytes);
 void arena_free(struct arena *a);
 void arena_reset(struct arena *a); // all content gone, the first block is kept
-size_t arena_used(const struct arena *a);
 
 void *arena_alloc(struct arena *a, size_t size);     // zeroed, aligned to 16
 void *arena_try_alloc(struct arena *a, size_t size); // NULL past the limit; for sizes a peer chose

@@ -9,14 +9,13 @@
 struct fault_row {
     int fault;
     int http_status;
-    int rpc_code;
     bool retryable;
     const char *name;
     const char *text;
 };
 
 static const struct fault_row fault_rows[] = {
-#define X(name, value, http, rpc, retry, text) {value, http, rpc, retry, #name, text},
+#define X(name, value, http, retry, text) {value, http, retry, #name, text},
     FAULT_TABLE(X)
 #undef X
 };
@@ -45,12 +44,6 @@ int fault_http_status(int fault)
 {
     const struct fault_row *row = fault_row(fault);
     return row != NULL ? row->http_status : 200;
-}
-
-int fault_rpc_code(int fault)
-{
-    const struct fault_row *row = fault_row(fault);
-    return row != NULL ? row->rpc_code : 0;
 }
 
 bool fault_is_retryable(int fault)

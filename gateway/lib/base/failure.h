@@ -11,31 +11,32 @@
 
 #include <stdbool.h>
 
-// name, value, HTTP status, JSON-RPC code, may the same request be tried again, text
+// name, value, HTTP status, may the same request be tried again, text. What an MCP client gets for
+// a fault depends on its era and has a table of its own (gateway/lib/mcp/envelope.h).
 #define FAULT_TABLE(X)                                                                             \
-    X(INVALID, -1, 400, -32602, false, "invalid value")                                            \
-    X(PARSE, -2, 400, -32700, false, "not well-formed")                                            \
-    X(REQUEST, -3, 400, -32600, false, "not a valid request")                                      \
-    X(METHOD, -4, 404, -32601, false, "unknown method")                                            \
-    X(UNAUTHENTICATED, -5, 401, -32000, false, "not authenticated")                                \
-    X(DENIED, -6, 403, -32000, false, "not allowed")                                               \
-    X(NOT_FOUND, -7, 404, -32001, false, "not found")                                              \
-    X(CONFLICT, -8, 409, -32000, false, "in conflict with the present state")                      \
-    X(TOO_LARGE, -9, 413, -32600, false, "too large")                                              \
-    X(SLOW, -10, 408, -32000, true, "the peer was too slow")                                       \
-    X(QUOTA, -11, 429, -32000, true, "a quota is used up")                                         \
-    X(UNAVAILABLE, -12, 503, -32000, true, "not available now")                                    \
-    X(TIMEOUT, -13, 504, -32603, false, "timed out")                                               \
-    X(CANCELLED, -14, 499, -32603, false, "cancelled")                                             \
-    X(LOST, -15, 502, -32603, false, "the sandbox was lost")                                       \
-    X(PEER, -16, 502, -32603, false, "the peer broke the protocol")                                \
-    X(CLOSED, -17, 502, -32603, true, "the connection was closed")                                 \
-    X(IO, -18, 500, -32603, false, "input or output failed")                                       \
-    X(UNSUPPORTED, -19, 501, -32603, false, "not supported here")                                  \
-    X(INTERNAL, -20, 500, -32603, false, "internal error")
+    X(INVALID, -1, 400, false, "invalid value")                                                    \
+    X(PARSE, -2, 400, false, "not well-formed")                                                    \
+    X(REQUEST, -3, 400, false, "not a valid request")                                              \
+    X(METHOD, -4, 404, false, "unknown method")                                                    \
+    X(UNAUTHENTICATED, -5, 401, false, "not authenticated")                                        \
+    X(DENIED, -6, 403, false, "not allowed")                                                       \
+    X(NOT_FOUND, -7, 404, false, "not found")                                                      \
+    X(CONFLICT, -8, 409, false, "in conflict with the present state")                              \
+    X(TOO_LARGE, -9, 413, false, "too large")                                                      \
+    X(SLOW, -10, 408, true, "the peer was too slow")                                               \
+    X(QUOTA, -11, 429, true, "a quota is used up")                                                 \
+    X(UNAVAILABLE, -12, 503, true, "not available now")                                            \
+    X(TIMEOUT, -13, 504, false, "timed out")                                                       \
+    X(CANCELLED, -14, 499, false, "cancelled")                                                     \
+    X(LOST, -15, 502, false, "the sandbox was lost")                                               \
+    X(PEER, -16, 502, false, "the peer broke the protocol")                                        \
+    X(CLOSED, -17, 502, true, "the connection was closed")                                         \
+    X(IO, -18, 500, false, "input or output failed")                                               \
+    X(UNSUPPORTED, -19, 501, false, "not supported here")                                          \
+    X(INTERNAL, -20, 500, false, "internal error")
 
 enum fault {
-#define X(name, value, http, rpc, retry, text) FAULT_##name = (value),
+#define X(name, value, http, retry, text) FAULT_##name = (value),
     FAULT_TABLE(X)
 #undef X
 };
@@ -59,7 +60,6 @@ int failure_prefix(struct failure *why, const char *format, ...)
 const char *fault_name(int fault); // "NOT_FOUND"; "NONE" for 0
 const char *fault_text(int fault);
 int fault_http_status(int fault);
-int fault_rpc_code(int fault);
 bool fault_is_retryable(int fault);
 
 #endif

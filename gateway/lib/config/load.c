@@ -11,6 +11,7 @@
 #include "gateway/lib/config/document.h"
 #include "gateway/lib/config/nearest.h"
 #include "gateway/lib/config/value.h"
+#include "gateway/lib/file/file.h"
 
 enum { LIST_MOST = 256 };
 
@@ -374,20 +375,9 @@ static int read_file(const char *file, struct buffer *out, struct failure *why)
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return failure_errno(why, "open %s", file);
-    ssize_t got = 1;
-    int rc = 0;
-    while (rc == 0 && got != 0) {
-        char *room;
-        if (buffer_reserve(out, 4096, &room) != 0) {
-            rc = failure_set(why, FAULT_TOO_LARGE, "%s: expected at most 4MiB, got more", file);
-            break;
-        }
-        got = read(fd, room, 4096);
-        if (got < 0 && errno != EINTR)
-            rc = failure_errno(why, "read %s", file);
-        if (got > 0)
-            buffer_commit(out, (size_t)got);
-    }
+    int rc = file_read_all(fd, file, out, why);
+    if (rc == FAULT_TOO_LARGE)
+        failure_set(why, FAULT_TOO_LARGE, "%s: expected at most 4MiB, got more", file);
     close(fd);
     return rc;
 }

@@ -31,18 +31,6 @@ struct seccomp_program {
     struct sock_filter steps[];
 };
 
-const char *seccomp_profile_name(enum seccomp_profile profile)
-{
-    switch (profile) {
-#define X(name, text)                                                                              \
-    case SECCOMP_PROFILE_##name:                                                                   \
-        return text;
-        SECCOMP_PROFILE_TABLE(X)
-#undef X
-    }
-    return "unknown";
-}
-
 // A sanitizer traces its own process at exit, so a sanitized gateway is not filtered at all.
 static uint32_t default_action(enum seccomp_profile profile)
 {

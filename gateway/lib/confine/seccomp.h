@@ -16,7 +16,6 @@ enum seccomp_profile {
     SECCOMP_PROFILE_TABLE(X)
 #undef X
 };
-const char *seccomp_profile_name(enum seccomp_profile profile);
 
 // Filters this process from now on. Not async-signal-safe (it allocates): load a command's filter
 // in its supervisor, not between fork and exec of a process with threads.

@@ -36,11 +36,6 @@ static const struct field record_rows[] = {
 static const struct fields record_fields = {"sandbox record", record_rows,
                                             ARRAY_COUNT(record_rows)};
 
-const char *driver_state_name(enum driver_state state)
-{
-    return (size_t)state < ARRAY_COUNT(state_words) - 1 ? state_words[state] : "unknown";
-}
-
 int driver_create_write(const struct driver_create *c, struct buffer *out)
 {
     return fields_write(&create_fields, c, out);

@@ -33,7 +33,6 @@ enum driver_state {
     DRIVER_STATE_TABLE(X)
 #undef X
 };
-const char *driver_state_name(enum driver_state state);
 
 struct driver_record {
     char id[ID_SIZE];

@@ -13,6 +13,7 @@
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/base/random.h"
 #include "gateway/lib/crypto/digest.h"
+#include "gateway/lib/file/file.h"
 
 enum { FILE_MOST = 4096 };
 
@@ -105,62 +106,11 @@ static size_t format_ring(const struct keyring *r, char out[FILE_MOST])
     return size;
 }
 
-static int write_all(int fd, const char *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t wrote = write(fd, data, size);
-        if (wrote < 0 && errno != EINTR)
-            return -1;
-        if (wrote > 0) {
-            data += wrote;
-            size -= (size_t)wrote;
-        }
-    }
-    return 0;
-}
-
-// A rename is durable only once its folder is on the disk.
-static int sync_folder(const char *file)
-{
-    char folder[4096];
-    const char *slash = strrchr(file, '/');
-    if (slash == NULL)
-        snprintf(folder, sizeof folder, ".");
-    else
-        snprintf(folder, sizeof folder, "%.*s", (int)(slash - file + 1), file);
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = fd < 0 ? -1 : fsync(fd);
-    if (fd >= 0)
-        close(fd);
-    return rc;
-}
-
-static int write_file(const char *file, const char *data, size_t size, struct failure *why)
-{
-    char fresh[4096];
-    if (snprintf(fresh, sizeof fresh, "%s.new", file) >= (int)sizeof fresh)
-        return failure_set(why, FAULT_INVALID, "%s: path too long", file);
-    if (unlink(fresh) != 0 && errno != ENOENT)
-        return failure_errno(why, "unlink %s", fresh);
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return failure_errno(why, "create %s", fresh);
-    int rc = 0;
-    if (write_all(fd, data, size) != 0 || fsync(fd) != 0)
-        rc = failure_errno(why, "write %s", fresh);
-    close(fd);
-    if (rc == 0 && (rename(fresh, file) != 0 || sync_folder(file) != 0))
-        rc = failure_errno(why, "rename %s to %s", fresh, file);
-    if (rc != 0)
-        unlink(fresh);
-    return rc;
-}
-
 static int save(const struct keyring *r, struct failure *why)
 {
     char text[FILE_MOST];
     size_t size = format_ring(r, text);
-    int rc = write_file(r->file, text, size, why);
+    int rc = file_replace(AT_FDCWD, r->file, span_of(text, size), true, why);
     memory_wipe(text, sizeof text);
     return rc;
 }

@@ -243,16 +243,6 @@ struct span http_call_header(const struct http_call *call, const char *name)
     return SPAN_NONE;
 }
 
-size_t http_call_header_count(const struct http_call *call)
-{
-    return call->header_count;
-}
-
-const struct http_header *http_call_header_at(const struct http_call *call, size_t index)
-{
-    return index < call->header_count ? &call->headers[index] : NULL;
-}
-
 int64_t http_call_content_length(const struct http_call *call)
 {
     return call->content_length;

@@ -61,8 +61,6 @@ void http_call_resume(struct http_call *call);
 // Whether a byte of the request reached the kernel: if not, the request surely did not run.
 bool http_call_was_sent(const struct http_call *call);
 void http_call_cancel(struct http_call *call); // closes its connection; no callback any more
-size_t http_call_header_count(const struct http_call *call);
-const struct http_header *http_call_header_at(const struct http_call *call, size_t index);
 
 size_t http_client_idle_connections(const struct http_client *c);
 size_t http_client_connections(const struct http_client *c);

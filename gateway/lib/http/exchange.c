@@ -234,16 +234,6 @@ bool exchange_is_encrypted(const struct exchange *ex)
     return stream_is_encrypted(ex->stream);
 }
 
-const char *exchange_version(const struct exchange *ex)
-{
-    return ex->carrier->version;
-}
-
-const struct address *exchange_peer(const struct exchange *ex)
-{
-    return stream_peer(ex->stream);
-}
-
 size_t exchange_header_count(const struct exchange *ex)
 {
     return ex->header_count;
@@ -387,11 +377,6 @@ void exchange_drained(struct exchange *ex)
 {
     if (may_send(ex) && ex->started && ex->server->ops->drained != NULL)
         ex->server->ops->drained(ex);
-}
-
-bool exchange_is_started(const struct exchange *ex)
-{
-    return ex->started;
 }
 
 size_t exchange_unsent(const struct exchange *ex)

@@ -42,8 +42,6 @@ struct span exchange_path(const struct exchange *ex);      // before '?', as sen
 struct span exchange_query(const struct exchange *ex);     // after '?'; absent where there is none
 struct span exchange_authority(const struct exchange *ex); // :authority or Host
 bool exchange_is_encrypted(const struct exchange *ex);
-const char *exchange_version(const struct exchange *ex); // "h1" or "h2", for logs and metrics
-const struct address *exchange_peer(const struct exchange *ex);
 size_t exchange_header_count(const struct exchange *ex);
 const struct http_header *exchange_header_at(const struct exchange *ex, size_t index);
 // The first header of that (lower-case) name, or absent.
@@ -79,8 +77,7 @@ void exchange_start(struct exchange *ex, const struct http_response *head);
 void exchange_write(struct exchange *ex, struct span bytes);
 void exchange_end(struct exchange *ex);
 bool exchange_is_choked(const struct exchange *ex);
-bool exchange_is_started(const struct exchange *ex); // response head written
-size_t exchange_unsent(const struct exchange *ex);   // response bytes that wait here
+size_t exchange_unsent(const struct exchange *ex); // response bytes that wait here
 // Ends it now: RST_STREAM on h2, the connection on h1. `closed` comes, from the loop.
 void exchange_abort(struct exchange *ex, const struct failure *why);
 // The whole deadline of the exchange, from now; 0 takes it off. Past it: 408 or 504, else abort.

@@ -30,13 +30,3 @@ const char *mcp_method_name_key(enum mcp_method m)
 {
     return methods[m].key;
 }
-
-bool mcp_method_is_request(enum mcp_method m, enum mcp_era era)
-{
-    return (methods[m].request & (unsigned)era) != 0;
-}
-
-bool mcp_method_is_notification(enum mcp_method m, enum mcp_era era)
-{
-    return (methods[m].notification & (unsigned)era) != 0;
-}

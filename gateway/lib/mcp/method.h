@@ -48,7 +48,5 @@ enum mcp_method {
 enum mcp_method mcp_method_from(struct span text);
 const char *mcp_method_text(enum mcp_method m);     // "unknown" for UNKNOWN: fit for metrics
 const char *mcp_method_name_key(enum mcp_method m); // NULL where it has none
-bool mcp_method_is_request(enum mcp_method m, enum mcp_era era);
-bool mcp_method_is_notification(enum mcp_method m, enum mcp_era era);
 
 #endif

@@ -30,11 +30,6 @@ enum mcp_era mcp_revision_era(enum mcp_revision r)
     return revisions[r].era;
 }
 
-bool mcp_revision_batches(enum mcp_revision r)
-{
-    return revisions[r].batch;
-}
-
 enum mcp_revision mcp_revision_negotiate(struct span requested)
 {
     enum mcp_revision r = mcp_revision_from(requested);

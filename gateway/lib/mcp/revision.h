@@ -35,7 +35,6 @@ enum {
 enum mcp_revision mcp_revision_from(struct span text); // UNKNOWN where it is none of them
 const char *mcp_revision_text(enum mcp_revision r);    // "" for UNKNOWN
 enum mcp_era mcp_revision_era(enum mcp_revision r);    // LEGACY for UNKNOWN
-bool mcp_revision_batches(enum mcp_revision r);
 // The answer to `initialize`: a known legacy revision is echoed, anything else gets the latest one.
 enum mcp_revision mcp_revision_negotiate(struct span requested);
 // A version we may never have heard of, but dated like a modern one.

@@ -40,7 +40,7 @@ struct stream {
     struct task deliver;
     struct timer deadline;
     struct failure *why; // owned; of STREAM_FAILED
-    struct address peer, local;
+    struct address peer;
 };
 
 static void update_watch(struct stream *s)
@@ -440,16 +440,6 @@ const struct address *stream_peer(const struct stream *s)
     return &s->peer;
 }
 
-const struct address *stream_local(const struct stream *s)
-{
-    struct stream *cached = (struct stream *)(uintptr_t)s;
-    if (cached->local.size == 0 && s->fd >= 0) {
-        cached->local = (struct address){.size = sizeof s->local.storage, .inherited_fd = -1};
-        getsockname(s->fd, (struct sockaddr *)&cached->local.storage, &cached->local.size);
-    }
-    return &s->local;
-}
-
 struct span stream_protocol(const struct stream *s)
 {
     return s->transport->protocol != NULL ? s->transport->protocol(s->transport_state) : SPAN_NONE;
@@ -458,11 +448,6 @@ struct span stream_protocol(const struct stream *s)
 bool stream_is_encrypted(const struct stream *s)
 {
     return s->transport->encrypted;
-}
-
-int stream_fd(const struct stream *s)
-{
-    return s->fd;
 }
 
 uint64_t stream_bytes_written(const struct stream *s)

@@ -49,11 +49,9 @@ void stream_resume(struct stream *s); // also hands out again what was left in t
 void stream_end(struct stream *s);    // ends our side (FIN, close_notify) after what is pending
 void stream_close(struct stream *s);  // now
 const struct address *stream_peer(const struct stream *s);
-const struct address *stream_local(const struct stream *s);
 // The protocol that ALPN chose: "h2", "http/1.1"; absent without TLS or without ALPN.
 struct span stream_protocol(const struct stream *s);
 bool stream_is_encrypted(const struct stream *s);
-int stream_fd(const struct stream *s);                 // for peer credentials; -1 in memory
 uint64_t stream_bytes_written(const struct stream *s); // into the kernel, since birth
 
 // An fd that is connected already; the stream owns it from now on.

@@ -33,6 +33,14 @@ const char *log_level_name(enum log_level level)
     return level >= LOG_DEBUG && level <= LOG_ERROR ? names[level] : "unknown";
 }
 
+enum log_level log_level_find(const char *name)
+{
+    for (enum log_level level = LOG_DEBUG; level <= LOG_ERROR; level++)
+        if (strcmp(log_level_name(level), name) == 0)
+            return level;
+    return LOG_INFO;
+}
+
 void log_open(const char *program, enum log_level least, int fd)
 {
     log_state.program = program;

@@ -37,5 +37,6 @@ void log_write(enum log_level level, const char *event, const struct log_field *
                size_t field_count);
 bool log_is_on(enum log_level level);
 const char *log_level_name(enum log_level level);
+enum log_level log_level_find(const char *name); // LOG_INFO for a name that is none
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "gateway/lib/base/clock.h"
 #include "gateway/lib/base/memory.h"
+#include "gateway/lib/file/file.h"
 #include "gateway/lib/loop/loop.h"
 #include "gateway/store/state_file.h"
 
@@ -194,7 +195,7 @@ static void the_fleet_id_is_made_once(void **state)
     assert_int_equal(fleet_id_load(b->directory, first, &why), 0);
     assert_int_equal(fleet_id_load(b->directory, again, &why), 0);
     assert_string_equal(first, again);
-    assert_int_equal(state_file_write(b->directory, "fleet", SPAN_LITERAL("short"), &why), 0);
+    assert_int_equal(file_replace(b->directory, "fleet", SPAN_LITERAL("short"), true, &why), 0);
     assert_int_equal(fleet_id_load(b->directory, again, &why), FAULT_PARSE);
 }
 
