@@ -150,6 +150,19 @@ struct union_job {
     struct node_list nodes;
 };
 
+// At the end of a list: one branch, and the other unions, which apply beside it whole.
+static void put_branch(struct union_job *u, unsigned branch, struct part **at)
+{
+    *at = parts_flagged(u->f, u->any->branch[branch], 0);
+    while (*at != NULL)
+        at = &(*at)->next;
+    for (unsigned k = 0; k < u->v->union_count; k++)
+        if (u->v->unions[k] != u->any) {
+            *at = part_of_alternatives(u->f, u->v->unions[k]);
+            at = &(*at)->next;
+        }
+}
+
 static struct part *branch_parts(struct union_job *u, unsigned i)
 {
     struct flattener *f = u->f;
@@ -158,14 +171,7 @@ static struct part *branch_parts(struct union_job *u, unsigned i)
     struct part *all = parts_flagged(f, u->parts, PART_NO_UNIONS | PART_NO_NOTES), **at = &all;
     while (*at != NULL)
         at = &(*at)->next;
-    *at = parts_flagged(f, u->any->branch[i], 0);
-    while (*at != NULL)
-        at = &(*at)->next;
-    for (unsigned k = 0; k < u->v->union_count; k++)
-        if (u->v->unions[k] != u->any) {
-            *at = part_of_alternatives(f, u->v->unions[k]);
-            at = &(*at)->next;
-        }
+    put_branch(u, i, at);
     return all;
 }
 
@@ -397,14 +403,7 @@ static struct node *lower_survivor(struct union_job *u)
         (*at)->flags |= span_is_absent(u->v->ref) ? 0 : PART_NO_REF;
         at = &(*at)->next;
     }
-    *at = parts_flagged(f, u->any->branch[u->survivor], 0);
-    while (*at != NULL)
-        at = &(*at)->next;
-    for (unsigned k = 0; k < u->v->union_count; k++)
-        if (u->v->unions[k] != u->any) {
-            *at = part_of_alternatives(f, u->v->unions[k]);
-            at = &(*at)->next;
-        }
+    put_branch(u, u->survivor, at);
     struct view *v = view_take(f);
     gather(f, all, v, false);
     v->ref = u->v->ref;
