@@ -8,15 +8,29 @@
 #include "gateway/lib/telemetry/metrics.h"
 #include "gateway/pool/state.h"
 
+// Each request makes a key or two; the parts are of bounded sizes that fit together.
+static void join(char out[STORE_NAME_SIZE], const char *a, const char *b, const char *c,
+                 const char *d)
+{
+    const char *parts[] = {a, b, c, d};
+    size_t at = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
+        size_t size = strnlen(parts[i], STORE_NAME_SIZE - 1 - at);
+        memcpy(out + at, parts[i], size);
+        at += size;
+    }
+    out[at] = '\0';
+}
+
 void key_of_session(char out[STORE_NAME_SIZE], const char *session)
 {
-    snprintf(out, STORE_NAME_SIZE, "s:%s", session);
+    join(out, "s:", session, "", "");
 }
 
 void key_of_principal(char out[STORE_NAME_SIZE], const char *principal,
                       const struct profile *profile)
 {
-    snprintf(out, STORE_NAME_SIZE, "p:%s:%s", principal, profile->name);
+    join(out, "p:", principal, ":", profile->name);
 }
 
 static bool is_session(const struct binding *binding)

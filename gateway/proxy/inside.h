@@ -5,6 +5,7 @@
 
 #include "gateway/lib/base/list.h"
 #include "gateway/proxy/meters.h"
+#include "gateway/proxy/opened.h"
 #include "gateway/proxy/proxy.h"
 #include "gateway/proxy/sessions.h"
 #include "gateway/proxy/tool_lists.h"
@@ -19,6 +20,7 @@ struct proxy {
     struct binder *binder;
     struct authenticator auth;
     struct meters *meters;     // owned
+    struct opened *opened;     // owned
     struct sessions *sessions; // owned
     struct tool_lists *tools;  // owned
     struct list posts;         // that have not ended, also those whose clients left

@@ -52,15 +52,36 @@ static struct series *series_find(struct series *rows, const char *name, int sta
     return NULL;
 }
 
-static struct metric *
-series_get(struct meters *m, struct series *rows, const char *name, int status,
-           struct metric *(*make)(struct metrics *, const char *, const char *, const char *),
-           const char *metric, const char *labels, const char *help)
+// A kind of series: how its metric is made when a name and status are first seen.
+struct family {
+    struct metric *(*make)(struct metrics *, const char *name, const char *labels,
+                           const char *help);
+    const char *metric, *help;
+    const char *label;
+    bool has_status; // as a second label
+};
+static const struct family requests = {metric_counter, "wrist_requests_total",
+                                       "Requests by route and status; 0: closed unanswered.",
+                                       "route", true};
+static const struct family seconds = {metric_histogram, "wrist_request_seconds",
+                                      "From the first byte to the end of the exchange.", "route",
+                                      false};
+static const struct family calls = {metric_counter, "wrist_tool_calls_total",
+                                    "Calls of tools by how they ended for the gateway.", "fault",
+                                    false};
+
+static struct metric *series_get(struct meters *m, struct series *rows, const struct family *family,
+                                 const char *name, int status)
 {
+    char labels[128];
     struct series *s = series_find(rows, name, status);
     if (s != NULL && s->metric != NULL)
         return s->metric;
-    struct metric *made = make(m->metrics, metric, labels, help);
+    if (family->has_status)
+        snprintf(labels, sizeof labels, "%s=\"%s\",status=\"%d\"", family->label, name, status);
+    else
+        snprintf(labels, sizeof labels, "%s=\"%s\"", family->label, name);
+    struct metric *made = family->make(m->metrics, family->metric, labels, family->help);
     if (s != NULL)
         *s = (struct series){name, status, made};
     return made;
@@ -73,17 +94,10 @@ void meters_exchange_opened(struct meters *m)
 
 void meters_exchange_closed(struct meters *m, const char *route, int status, int64_t us)
 {
-    char labels[128];
     metric_add(m->exchanges, -1);
     route = route != NULL ? route : "none";
-    snprintf(labels, sizeof labels, "route=\"%s\",status=\"%d\"", route, status);
-    metric_add(series_get(m, m->requests, route, status, metric_counter, "wrist_requests_total",
-                          labels, "Requests by route and status; 0: closed unanswered."),
-               1);
-    snprintf(labels, sizeof labels, "route=\"%s\"", route);
-    metric_observe_us(series_get(m, m->seconds, route, 0, metric_histogram, "wrist_request_seconds",
-                                 labels, "From the first byte to the end of the exchange."),
-                      us);
+    metric_add(series_get(m, m->requests, &requests, route, status), 1);
+    metric_observe_us(series_get(m, m->seconds, &seconds, route, 0), us);
 }
 
 void meters_stream(struct meters *m, int change)
@@ -103,10 +117,5 @@ void meters_session_ended(struct meters *m)
 
 void meters_call(struct meters *m, const char *fault)
 {
-    char labels[64];
-    fault = fault != NULL ? fault : "NONE";
-    snprintf(labels, sizeof labels, "fault=\"%s\"", fault);
-    metric_add(series_get(m, m->calls, fault, 0, metric_counter, "wrist_tool_calls_total", labels,
-                          "Calls of tools by how they ended for the gateway."),
-               1);
+    metric_add(series_get(m, m->calls, &calls, fault != NULL ? fault : "NONE", 0), 1);
 }

@@ -60,7 +60,7 @@ void session_read(struct visit *v, const struct place *place, struct session *ou
     *out = (struct session){.state = span_is_absent(text) ? SESSION_ABSENT : SESSION_UNKNOWN};
     if (span_is_absent(text) || place->is_dead)
         return;
-    if (session_name_open(v->proxy->keyring, v->principal, place_key(place), text, &out->name) != 0)
+    if (opened_session(v->proxy->opened, v->principal, place_key(place), text, &out->name) != 0)
         return;
     out->state = SESSION_KNOWN;
     session_note(v, &out->name);

@@ -18,6 +18,7 @@ struct proxy *proxy_new(const struct proxy_options *options)
     p->binder = options->binder;
     p->auth = options->auth;
     p->meters = meters_new(options->metrics);
+    p->opened = opened_new(options->keyring);
     p->sessions = sessions_new();
     p->tools = tool_lists_new();
     list_init(&p->posts);
@@ -38,6 +39,7 @@ void proxy_free(struct proxy *p)
     sessions_free(p->sessions);
     tool_lists_free(p->tools);
     meters_free(p->meters);
+    opened_free(p->opened);
     memory_free_at(&p);
 }
 

@@ -25,6 +25,8 @@ struct link_call {
     struct buffer error;
 };
 
+static struct id_series call_ids; // of this process
+
 static struct http_call *send_message(const struct link_request *r, const char *id,
                                       const struct http_call_ops *ops, void *owner)
 {
@@ -162,7 +164,7 @@ struct link_call *link_call_start(const struct link_request *request,
     c->ops = ops;
     c->owner = owner;
     buffer_init(&c->error, ERROR_BYTES);
-    id_new(c->id);
+    id_next(&call_ids, c->id);
     c->http = send_message(&c->request, c->id, &call_ops, c);
     return c;
 }
@@ -232,7 +234,7 @@ void link_call_stop(struct link_call *c, bool cancel)
 void link_notify(const struct link_request *request)
 {
     char id[ID_SIZE];
-    id_new(id);
+    id_next(&call_ids, id);
     if (lease_link(request->lease) != NULL)
         send_message(request, id, &ignoring, NULL);
 }

@@ -169,6 +169,13 @@ static int add_header(struct buffer *b, struct span name, struct span value)
     return buffer_append(b, SPAN_LITERAL("\r\n"));
 }
 
+static void add_content_length(struct buffer *b, uint64_t bytes)
+{
+    buffer_append(b, SPAN_LITERAL("content-length: "));
+    buffer_append_u64(b, bytes);
+    buffer_append(b, SPAN_LITERAL("\r\n"));
+}
+
 static bool is_safe(const struct http_request *r)
 {
     bool safe = response_value_is_safe(r->method) && response_value_is_safe(r->target) &&
@@ -180,10 +187,22 @@ static bool is_safe(const struct http_request *r)
     return safe;
 }
 
+// What the head takes at most.
+static size_t head_bytes(const struct http_request *r)
+{
+    enum { REST = 96 }; // version, Host, length or transfer coding, line ends
+    size_t sum = r->method.size + r->target.size + r->host.size + REST;
+    for (size_t i = 0; i < r->header_count; i++)
+        sum += r->headers[i].name.size + r->headers[i].value.size + sizeof ": \r\n" - 1;
+    return sum;
+}
+
 static int write_head(struct http_call *call, const struct http_request *r)
 {
     struct buffer *b = &call->request;
     bool takes_body = span_is(r->method, "POST") || span_is(r->method, "PUT") || r->body.size > 0;
+    char *room;
+    buffer_reserve(b, head_bytes(r) + r->body.size, &room); // one that does not fit fails below
     buffer_append(b, r->method);
     buffer_append_char(b, ' ');
     buffer_append(b, r->target);
@@ -195,9 +214,9 @@ static int write_head(struct http_call *call, const struct http_request *r)
     if (call->chunked)
         add_header(b, SPAN_LITERAL("transfer-encoding"), SPAN_LITERAL("chunked"));
     else if (r->streams_body)
-        buffer_printf(b, "content-length: %lld\r\n", (long long)r->content_length);
+        add_content_length(b, (uint64_t)r->content_length);
     else if (takes_body)
-        buffer_printf(b, "content-length: %zu\r\n", r->body.size);
+        add_content_length(b, r->body.size);
     buffer_append(b, SPAN_LITERAL("\r\n"));
     return r->streams_body ? 0 : buffer_append(b, r->body);
 }

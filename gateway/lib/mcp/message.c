@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateway/lib/mcp/message.h"
 
-#include <stdio.h>
-
 #include "gateway/lib/base/memory.h"
 
 // The members of one object that route: found in one pass, refused when they stand twice.
@@ -107,8 +105,9 @@ static int read_params(const struct json *doc, struct arena *arena, struct mcp_m
     int node = key[0] == 'n' ? name : key[0] == 'u' ? uri : task;
     if (node == JSON_NONE)
         return failure_set(why, FAULT_INVALID, "params.%s is missing", key);
-    char what[32];
-    snprintf(what, sizeof what, "params.%s", key);
+    const char *what = key[0] == 'n'   ? "params.name"
+                       : key[0] == 'u' ? "params.uri"
+                                       : "params.taskId";
     return read_string(doc, node, MCP_NAME_BYTES, arena, what, &m->name, why);
 }
 
