@@ -10,7 +10,9 @@ struct bind_wait *wait_new(struct binder *b, enum wait_kind kind, const char *pr
                            void *owner)
 {
     struct bind_wait *w = memory_new(sizeof *w);
-    *w = (struct bind_wait){.b = b, .kind = kind, .owner = owner};
+    w->b = b;
+    w->kind = kind;
+    w->owner = owner;
     span_copy_string(span_from_string(principal), w->principal, sizeof w->principal);
     list_append(&b->waits, &w->all);
     return w;

@@ -48,13 +48,14 @@ static int make_session(struct post *p, const struct mcp_message *m, enum mcp_re
     if (told != NULL)
         span_copy_string(span_from_string(told->name), name.provider, sizeof name.provider);
     id_new(name.id);
+    session_name_mark(&name);
     buffer_init(&text, SEALED_TEXT_SIZE - 1);
     int fault =
         session_name_seal(v->proxy->keyring, v->principal, place_key(&p->place), &name, &text);
-    if (fault == 0 && span_copy_string(buffer_span(&text), p->session_text, SEALED_TEXT_SIZE))
+    if (fault == 0) {
+        p->session_text = memory_copy_span(buffer_span(&text));
         p->reply.session = span_from_string(p->session_text);
-    else
-        fault = FAULT_INTERNAL;
+    }
     buffer_fini(&text);
     session_note(v, &name);
     return fault;

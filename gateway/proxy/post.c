@@ -173,13 +173,22 @@ static enum step find_session(struct post *p)
     return STEP_NEXT;
 }
 
+// Most posts have none; it is too large to stand in each.
+static void note_bind_failure(struct post *p, const struct failure *why)
+{
+    memory_free_at(&p->bind_failure);
+    p->bind_failure = NULL;
+    if (why == NULL)
+        return;
+    p->bind_failure = memory_new(sizeof *why);
+    *p->bind_failure = *why;
+}
+
 static void on_checked(void *owner, const struct failure *why)
 {
     struct post *p = owner;
     p->wait = NULL;
-    p->bind_failure.fault = 0;
-    if (why != NULL)
-        p->bind_failure = *why;
+    note_bind_failure(p, why);
     p->step++;
     post_run(p);
 }
@@ -196,7 +205,7 @@ static enum step check_session(struct post *p)
 
 static enum step judge_session(struct post *p)
 {
-    if (p->bind_failure.fault == FAULT_NOT_FOUND)
+    if (p->bind_failure != NULL && p->bind_failure->fault == FAULT_NOT_FOUND)
         return post_refuse(p, 404, MCP_ERROR_SESSION, request_id(p), MCP_SESSION_NOT_FOUND);
     return STEP_NEXT;
 }
@@ -241,9 +250,7 @@ static void on_bound(void *owner, struct lease *lease, const struct failure *why
     struct post *p = owner;
     p->wait = NULL;
     p->lease = lease;
-    p->bind_failure.fault = 0;
-    if (why != NULL)
-        p->bind_failure = *why;
+    note_bind_failure(p, why);
     p->retry_after_ms = retry_after_ms;
     p->step++;
     post_run(p);
@@ -254,7 +261,7 @@ static enum step bind_sandbox(struct post *p)
     if (!serve_needs_sandbox(p))
         return STEP_NEXT;
     struct bind_request ask = place_bind_request(p->v, &p->place, &p->session);
-    p->bind_failure.fault = 0;
+    note_bind_failure(p, NULL);
     reply_commit_later(&p->reply);
     p->wait = binder_start(p->v->proxy->binder, &ask, on_bound, p);
     return STEP_WAIT;
@@ -270,11 +277,10 @@ static enum step judge_binding(struct post *p)
         return STEP_NEXT;
     }
     // A lost workspace is told message by message; what needs no hands is still answered.
-    if (p->bind_failure.fault == 0 || p->bind_failure.fault == FAULT_LOST ||
-        !serve_needs_sandbox(p))
+    if (p->bind_failure == NULL || p->bind_failure->fault == FAULT_LOST || !serve_needs_sandbox(p))
         return STEP_NEXT;
     p->v->is_audited = true;
-    return post_fail(p, p->mcp.is_batch ? NULL : p->mcp.messages, &p->bind_failure);
+    return post_fail(p, p->mcp.is_batch ? NULL : p->mcp.messages, p->bind_failure);
 }
 
 enum step post_fail(struct post *p, const struct mcp_message *m, const struct failure *why)
@@ -368,6 +374,8 @@ static void on_free(struct visit *v)
     buffer_fini(&p->out);
     translation_fini(&p->translation);
     arena_free(p->arena);
+    memory_free_at(&p->bind_failure);
+    memory_free_at(&p->session_text);
     memory_free_at(&p);
 }
 

@@ -28,14 +28,14 @@ struct post {
     struct place place;
     struct session session;
     struct reply reply;
-    char session_text[SEALED_TEXT_SIZE]; // a new session's id, behind reply.session
+    char *session_text; // owned; a new session's id, behind reply.session
 
     const struct provider *provider; // whose dialect the client gets; NULL: tools as they are
     struct translation translation;  // of the message being served
 
-    struct bind_wait *wait; // NULL while none runs
-    struct lease *lease;    // owned
-    struct failure bind_failure;
+    struct bind_wait *wait;       // NULL while none runs
+    struct lease *lease;          // owned
+    struct failure *bind_failure; // owned; NULL: none
     int64_t retry_after_ms;
 
     size_t message;          // being served

@@ -2,6 +2,7 @@
 #include "gateway/proxy/sealed.h"
 
 #include "gateway/lib/base/encode.h"
+#include "gateway/lib/crypto/digest.h"
 #include "gateway/lib/crypto/seal.h"
 
 enum {
@@ -62,6 +63,13 @@ static int open_sealed(const struct keyring *ring, const char *purpose, struct s
     return seal_open(ring, purpose, bound, text, out);
 }
 
+void session_name_mark(struct session_name *name)
+{
+    char hex[SHA256_HEX_SIZE];
+    sha256_hex(span_from_string(name->id), hex);
+    span_copy_string(span_of(hex, sizeof name->mark - 1), name->mark, sizeof name->mark);
+}
+
 int session_name_open(const struct keyring *ring, const struct principal *principal,
                       struct span place, struct span text, struct session_name *out)
 {
@@ -80,6 +88,7 @@ int session_name_open(const struct keyring *ring, const struct principal *princi
         hex_encode(span_of(at + 1, RAW_ID), out->id);
         out->issued_ms = read_i64(at + 1 + RAW_ID);
         out->revision = (enum mcp_revision)at[SESSION_BYTES - 1];
+        session_name_mark(out);
     }
     buffer_fini(&plain);
     return fault;

@@ -12,7 +12,7 @@
 
 struct keyring;
 
-enum { PROVIDER_NAME_SIZE = 32 };
+enum { PROVIDER_NAME_SIZE = 32, SESSION_MARK_SIZE = 9 };
 enum { SEALED_TEXT_SIZE = 512 }; // what a session id or a handle has less than
 
 struct session_name {
@@ -20,7 +20,9 @@ struct session_name {
     int64_t issued_ms; // wall time
     enum mcp_revision revision;
     char provider[PROVIDER_NAME_SIZE]; // that the client's name told; "" for none
+    char mark[SESSION_MARK_SIZE];      // what logs call it: the start of the id's hash
 };
+void session_name_mark(struct session_name *name); // from its id
 // `place` is the profile's name, or the sandbox id where the URL names a sandbox.
 int session_name_seal(const struct keyring *ring, const struct principal *principal,
                       struct span place, const struct session_name *name, struct buffer *out);

@@ -19,6 +19,7 @@ void translation_fini(struct translation *t)
 {
     buffer_fini(&t->call);
     buffer_fini(&t->answer);
+    memory_free_at(&t->trouble);
     sse_reader_free(t->events);
     t->events = NULL;
 }
@@ -181,7 +182,7 @@ static int on_event(void *owner, const struct sse_event *event)
     buffer_init(&message, ANSWER_BYTES);
     buffer_clear(&t->answer);
     if (event->data.size > 0)
-        fault = rewrite_message(p, event->data, &message, &t->trouble);
+        fault = rewrite_message(p, event->data, &message, t->trouble);
     if (fault == 0)
         fault = sse_write_event(&t->answer, event->has_id ? event->id : SPAN_NONE,
                                 buffer_span(&message));
@@ -197,6 +198,8 @@ void translate_head(struct post *p)
 {
     struct translation *t = &p->translation;
     buffer_clear(&t->answer);
+    memory_free_at(&t->trouble);
+    t->trouble = memory_new(sizeof *t->trouble);
     if (p->answer == LINK_EVENTS)
         t->events = sse_reader_new(ANSWER_BYTES, &event_ops, p);
 }
@@ -205,29 +208,29 @@ void translate_head(struct post *p)
 void translate_piece(struct post *p, struct span bytes)
 {
     struct translation *t = &p->translation;
-    if (t->trouble.fault != 0)
+    if (t->trouble->fault != 0)
         return;
-    int fault = t->events != NULL ? sse_reader_feed(t->events, bytes, &t->trouble)
+    int fault = t->events != NULL ? sse_reader_feed(t->events, bytes, t->trouble)
                                   : buffer_append(&t->answer, bytes);
-    if (fault != 0 && t->trouble.fault == 0)
-        failure_set(&t->trouble, (enum fault)fault, "it is too large");
+    if (fault != 0 && t->trouble->fault == 0)
+        failure_set(t->trouble, (enum fault)fault, "it is too large");
 }
 
 int translate_end(struct post *p, struct failure *why)
 {
     struct translation *t = &p->translation;
-    if (t->trouble.fault == 0 && t->events == NULL) {
+    if (t->trouble->fault == 0 && t->events == NULL) {
         buffer_clear(&p->out);
-        if (rewrite_message(p, buffer_span(&t->answer), &p->out, &t->trouble) == 0)
+        if (rewrite_message(p, buffer_span(&t->answer), &p->out, t->trouble) == 0)
             reply_message(&p->reply, 200, buffer_span(&p->out));
-        else if (t->trouble.fault == 0)
-            failure_set(&t->trouble, FAULT_TOO_LARGE, "it is too large");
-    } else if (t->trouble.fault == 0 && !sse_reader_is_between_events(t->events)) {
-        failure_set(&t->trouble, FAULT_PEER, "its event stream ended inside an event");
+        else if (t->trouble->fault == 0)
+            failure_set(t->trouble, FAULT_TOO_LARGE, "it is too large");
+    } else if (t->trouble->fault == 0 && !sse_reader_is_between_events(t->events)) {
+        failure_set(t->trouble, FAULT_PEER, "its event stream ended inside an event");
     }
-    if (t->trouble.fault == 0)
+    if (t->trouble->fault == 0)
         return 0;
-    *why = t->trouble;
+    *why = *t->trouble;
     failure_prefix(why, "the call ran, but its result cannot be said in the way of %s",
                    p->provider->name);
     return why->fault;

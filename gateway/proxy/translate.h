@@ -16,7 +16,7 @@ struct translation {
     struct buffer call;        // the rewritten message
     struct buffer answer;      // JSON as it comes, or what one event becomes
     struct sse_reader *events; // owned; NULL for JSON
-    struct failure trouble;
+    struct failure *trouble;   // owned; made with the head of an answer
 };
 void translation_init(struct translation *t);
 void translation_fini(struct translation *t);

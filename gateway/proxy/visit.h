@@ -13,6 +13,7 @@
 #include "gateway/config/config.h"
 #include "gateway/lib/http/exchange.h"
 #include "gateway/proxy/route.h"
+#include "gateway/proxy/sealed.h"
 
 struct proxy;
 struct visit;
@@ -42,7 +43,7 @@ struct visit {
     char tool[64];       // cut, printable
     char profile[PROFILE_NAME_SIZE];
     char sandbox[ID_SIZE];
-    char session[9]; // prefix of a hash
+    char session[SESSION_MARK_SIZE];
     bool is_audited; // something was decided or done, not only looked up
 };
 

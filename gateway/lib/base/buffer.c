@@ -106,17 +106,6 @@ int buffer_vprintf(struct buffer *b, const char *format, va_list args)
     return rc;
 }
 
-int buffer_append_u64(struct buffer *b, uint64_t number)
-{
-    char digits[20];
-    size_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    return buffer_append(b, span_of(digits + at, sizeof digits - at));
-}
-
 int buffer_printf(struct buffer *b, const char *format, ...)
 {
     va_list args;

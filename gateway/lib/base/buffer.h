@@ -35,7 +35,6 @@ static inline struct span buffer_span(const struct buffer *b)
 int buffer_append(struct buffer *b, struct span bytes);
 int buffer_append_string(struct buffer *b, const char *text);
 int buffer_append_char(struct buffer *b, char c);
-int buffer_append_u64(struct buffer *b, uint64_t number); // in decimal digits
 int buffer_printf(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int buffer_vprintf(struct buffer *b, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));

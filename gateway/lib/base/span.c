@@ -6,12 +6,10 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
-bool span_equals_nocase(struct span a, struct span b)
+bool span_same_nocase(const char *a, const char *b, size_t size)
 {
-    if (a.size != b.size)
-        return false;
-    for (size_t i = 0; i < a.size; i++)
-        if (lower(a.data[i]) != lower(b.data[i]))
+    for (size_t i = 0; i < size; i++)
+        if (lower(a[i]) != lower(b[i]))
             return false;
     return true;
 }

@@ -47,7 +47,11 @@ static inline bool span_is(struct span a, const char *text)
 }
 
 // ASCII only: header names, tokens of the protocol.
-bool span_equals_nocase(struct span a, struct span b);
+bool span_same_nocase(const char *a, const char *b, size_t size);
+static inline bool span_equals_nocase(struct span a, struct span b)
+{
+    return a.size == b.size && span_same_nocase(a.data, b.data, a.size);
+}
 bool span_starts_with(struct span s, struct span prefix);
 struct span span_slice(struct span s, size_t from, size_t to); // clamped to the span
 struct span span_trim(struct span s);                          // spaces and tabs at both ends

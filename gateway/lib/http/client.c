@@ -161,19 +161,29 @@ size_t http_client_connections(const struct http_client *c)
 
 // ---- a call
 
-static int add_header(struct buffer *b, struct span name, struct span value)
+static char *put(char *at, struct span s)
 {
-    buffer_append(b, name);
-    buffer_append(b, SPAN_LITERAL(": "));
-    buffer_append(b, value);
-    return buffer_append(b, SPAN_LITERAL("\r\n"));
+    if (s.size > 0)
+        memcpy(at, s.data, s.size);
+    return at + s.size;
 }
 
-static void add_content_length(struct buffer *b, uint64_t bytes)
+static char *put_header(char *at, struct span name, struct span value)
 {
-    buffer_append(b, SPAN_LITERAL("content-length: "));
-    buffer_append_u64(b, bytes);
-    buffer_append(b, SPAN_LITERAL("\r\n"));
+    at = put(put(at, name), SPAN_LITERAL(": "));
+    return put(put(at, value), SPAN_LITERAL("\r\n"));
+}
+
+static char *put_content_length(char *at, uint64_t bytes)
+{
+    char digits[20];
+    size_t first = sizeof digits;
+    do {
+        digits[--first] = (char)('0' + bytes % 10);
+        bytes /= 10;
+    } while (bytes > 0);
+    return put_header(at, SPAN_LITERAL("content-length"),
+                      span_of(digits + first, sizeof digits - first));
 }
 
 static bool is_safe(const struct http_request *r)
@@ -201,31 +211,38 @@ static int write_head(struct http_call *call, const struct http_request *r)
 {
     struct buffer *b = &call->request;
     bool takes_body = span_is(r->method, "POST") || span_is(r->method, "PUT") || r->body.size > 0;
-    char *room;
-    buffer_reserve(b, head_bytes(r) + r->body.size, &room); // one that does not fit fails below
-    buffer_append(b, r->method);
-    buffer_append_char(b, ' ');
-    buffer_append(b, r->target);
-    buffer_append(b, SPAN_LITERAL(" HTTP/1.1\r\n"));
-    add_header(b, SPAN_LITERAL("host"), r->host.size > 0 ? r->host : SPAN_LITERAL("localhost"));
+    char *start;
+    int fault = buffer_reserve(b, head_bytes(r) + r->body.size, &start);
+    if (fault != 0)
+        return fault;
+    char *at = put(put(start, r->method), SPAN_LITERAL(" "));
+    at = put(put(at, r->target), SPAN_LITERAL(" HTTP/1.1\r\n"));
+    at = put_header(at, SPAN_LITERAL("host"),
+                    r->host.size > 0 ? r->host : SPAN_LITERAL("localhost"));
     for (size_t i = 0; i < r->header_count; i++)
-        add_header(b, r->headers[i].name, r->headers[i].value);
+        at = put_header(at, r->headers[i].name, r->headers[i].value);
     call->chunked = r->streams_body && r->content_length < 0;
     if (call->chunked)
-        add_header(b, SPAN_LITERAL("transfer-encoding"), SPAN_LITERAL("chunked"));
+        at = put_header(at, SPAN_LITERAL("transfer-encoding"), SPAN_LITERAL("chunked"));
     else if (r->streams_body)
-        add_content_length(b, (uint64_t)r->content_length);
+        at = put_content_length(at, (uint64_t)r->content_length);
     else if (takes_body)
-        add_content_length(b, r->body.size);
-    buffer_append(b, SPAN_LITERAL("\r\n"));
-    return r->streams_body ? 0 : buffer_append(b, r->body);
+        at = put_content_length(at, r->body.size);
+    at = put(at, SPAN_LITERAL("\r\n"));
+    if (!r->streams_body)
+        at = put(at, r->body);
+    buffer_commit(b, (size_t)(at - start));
+    return 0;
 }
 
 struct http_call *http_call_start(struct http_client *c, const struct http_request *request,
                                   const struct http_call_ops *ops, void *user)
 {
     struct http_call *call = memory_new(sizeof *call);
-    *call = (struct http_call){.client = c, .ops = ops, .user = user, .content_length = -1};
+    call->client = c;
+    call->ops = ops;
+    call->user = user;
+    call->content_length = -1;
     call->arena = arena_new(c->options.head_bytes * 4 + 4096);
     call->is_head = span_is(request->method, "HEAD");
     call->request_ended = !request->streams_body;

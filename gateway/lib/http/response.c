@@ -54,12 +54,26 @@ bool response_may_have_body(int status)
     return status >= 200 && status != 204 && status != 304;
 }
 
+// Not 0 where one of the eight bytes is the one that `repeated` has eight times.
+static uint64_t has_byte(uint64_t word, uint64_t repeated)
+{
+    uint64_t zero = word ^ repeated;
+    return (zero - 0x0101010101010101U) & ~zero & 0x8080808080808080U;
+}
+
+// Eight bytes at a time: every header of every request and answer comes by here.
 bool response_value_is_safe(struct span value)
 {
-    for (size_t i = 0; i < value.size; i++)
-        if (value.data[i] == '\r' || value.data[i] == '\n' || value.data[i] == '\0')
-            return false;
-    return true;
+    uint64_t found = 0, word;
+    size_t at = 0;
+    for (; value.size - at >= sizeof word; at += sizeof word) {
+        memcpy(&word, value.data + at, sizeof word);
+        found |= has_byte(word, 0) | has_byte(word, 0x0d0d0d0d0d0d0d0dU) |
+                 has_byte(word, 0x0a0a0a0a0a0a0a0aU);
+    }
+    for (; at < value.size; at++)
+        found |= value.data[at] == '\r' || value.data[at] == '\n' || value.data[at] == '\0';
+    return found == 0;
 }
 
 bool response_header_goes_out(const struct http_header *header)

@@ -5,20 +5,20 @@
 
 // The members of one object that route: found in one pass, refused when they stand twice.
 struct member {
-    const char *key;
+    struct span key;
     int *node;
 };
 
-static bool key_is(struct span raw, const char *key)
+static bool key_is(struct span raw, struct span key)
 {
     if (memchr(raw.data, '\\', raw.size) == NULL)
-        return span_is(raw, key);
+        return span_equals(raw, key);
     // An escaped key names the same member; the longest escape of a byte is six characters.
-    if (raw.size > strlen(key) * 6)
+    if (raw.size > key.size * 6)
         return false;
     struct buffer plain;
     buffer_init(&plain, raw.size);
-    bool same = json_unescape(raw, &plain) && span_is(buffer_span(&plain), key);
+    bool same = json_unescape(raw, &plain) && span_equals(buffer_span(&plain), key);
     buffer_fini(&plain);
     return same;
 }
@@ -37,8 +37,8 @@ static int read_members(const struct json *doc, int object, const struct member 
             if (!key_is(raw, members[i].key))
                 continue;
             if (*members[i].node != JSON_NONE)
-                return failure_set(why, FAULT_REQUEST, "\"%s\" stands twice in one object",
-                                   members[i].key);
+                return failure_set(why, FAULT_REQUEST, "\"%.*s\" stands twice in one object",
+                                   SPAN_ARGS(members[i].key));
             *members[i].node = child;
             break;
         }
@@ -74,11 +74,11 @@ static int read_meta(const struct json *doc, struct mcp_message *m, struct failu
     if (m->meta != JSON_NONE && json_type(doc, m->meta) != JSON_OBJECT)
         return failure_set(why, FAULT_INVALID, "params._meta must be an object");
     const struct member members[] = {
-        {MCP_META_PREFIX "protocolVersion", &m->claimed_version},
-        {MCP_META_PREFIX "clientInfo", &m->client_info},
-        {MCP_META_PREFIX "clientCapabilities", &m->client_capabilities},
-        {MCP_META_PREFIX "logLevel", &m->log_level},
-        {"progressToken", &m->progress_token},
+        {SPAN_LITERAL(MCP_META_PREFIX "protocolVersion"), &m->claimed_version},
+        {SPAN_LITERAL(MCP_META_PREFIX "clientInfo"), &m->client_info},
+        {SPAN_LITERAL(MCP_META_PREFIX "clientCapabilities"), &m->client_capabilities},
+        {SPAN_LITERAL(MCP_META_PREFIX "logLevel"), &m->log_level},
+        {SPAN_LITERAL("progressToken"), &m->progress_token},
     };
     return read_members(doc, m->meta, members, ARRAY_COUNT(members), why);
 }
@@ -90,11 +90,11 @@ static int read_params(const struct json *doc, struct arena *arena, struct mcp_m
         return failure_set(why, FAULT_INVALID, "params must be an object");
     int name = JSON_NONE, uri = JSON_NONE, task = JSON_NONE;
     const struct member members[] = {
-        {"name", &name},
-        {"uri", &uri},
-        {"taskId", &task},
-        {"_meta", &m->meta},
-        {"arguments", &m->arguments},
+        {SPAN_LITERAL("name"), &name},
+        {SPAN_LITERAL("uri"), &uri},
+        {SPAN_LITERAL("taskId"), &task},
+        {SPAN_LITERAL("_meta"), &m->meta},
+        {SPAN_LITERAL("arguments"), &m->arguments},
     };
     int fault = read_members(doc, m->params, members, ARRAY_COUNT(members), why);
     if (fault == 0)
@@ -147,8 +147,9 @@ int mcp_message_read(const struct json *doc, int node, struct arena *arena, stru
         return failure_set(why, FAULT_REQUEST, "a message must be a JSON object");
     int version, id, method, result, error;
     const struct member members[] = {
-        {"jsonrpc", &version},    {"id", &id},         {"method", &method},
-        {"params", &out->params}, {"result", &result}, {"error", &error},
+        {SPAN_LITERAL("jsonrpc"), &version}, {SPAN_LITERAL("id"), &id},
+        {SPAN_LITERAL("method"), &method},   {SPAN_LITERAL("params"), &out->params},
+        {SPAN_LITERAL("result"), &result},   {SPAN_LITERAL("error"), &error},
     };
     int fault = read_members(doc, node, members, ARRAY_COUNT(members), why);
     if (fault != 0)
