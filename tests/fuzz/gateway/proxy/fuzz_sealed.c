@@ -19,8 +19,10 @@ static struct buffer session, handle;
 static void prepare(void)
 {
     char folder[] = "/tmp/wrist-fuzz-XXXXXX", file[64];
-    struct session_name name = {"00112233445566778899aabbccddeeff", 1, MCP_REVISION_2025_11_25,
-                                "anthropic"};
+    struct session_name name = {.id = "00112233445566778899aabbccddeeff",
+                                .issued_ms = 1,
+                                .revision = MCP_REVISION_2025_11_25,
+                                .provider = "anthropic"};
     struct handle_name sandbox = {"00112233445566778899aabbccddeeff", "trial"};
     assert(mkdtemp(folder) != NULL);
     snprintf(file, sizeof file, "%s/ring", folder);

@@ -14,6 +14,7 @@
 #include "gateway/lib/base/arena.h"
 #include "gateway/lib/base/clock.h"
 #include "gateway/lib/base/encode.h"
+#include "gateway/lib/base/random.h"
 
 static void a_buffer_keeps_its_content_when_an_append_does_not_fit(void **state)
 {
@@ -125,6 +126,22 @@ static void wall_time_is_written_in_utc(void **state)
     assert_string_equal(text, "2025-11-30T23:10:05.123Z");
 }
 
+static void ids_of_a_series_differ_and_two_series_have_nothing_in_common(void **state)
+{
+    (void)state;
+    struct id_series a = {0}, b = {0};
+    char first[ID_SIZE], next[ID_SIZE], other[ID_SIZE];
+    id_next(&a, first);
+    id_next(&b, other);
+    assert_memory_not_equal(first, other, 16);
+    for (int i = 0; i < 1000; i++) {
+        id_next(&a, next);
+        assert_int_equal(strlen(next), ID_SIZE - 1);
+        assert_true(strcmp(first, next) < 0); // counted upwards
+        memcpy(first, next, sizeof first);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +152,7 @@ int main(void)
         cmocka_unit_test(a_failure_tells_the_place_and_keeps_the_cause),
         cmocka_unit_test(spans_split_trim_and_count),
         cmocka_unit_test(wall_time_is_written_in_utc),
+        cmocka_unit_test(ids_of_a_series_differ_and_two_series_have_nothing_in_common),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
