@@ -18,6 +18,8 @@ enum {
     // A stream's window is the server's body_buffer_bytes. The connection's is given back as soon
     // as bytes are read, so that one stream that is not read stops no other, until this many wait.
     H2_CONNECTION_WINDOW = 1024 * 1024,
+    H2_DATA_CREDIT = 2,    // a frame of data is answered by up to two window updates
+    H2_USEFUL_BYTES = 256, // smaller frames may be a dribble, which earns nothing
 };
 
 enum h2_state {
@@ -34,6 +36,14 @@ struct h2_flood {
     enum http_hostility kind; // of the last charge
 };
 
+// Streams that ended from our side only. A head (trailers) that the peer sent on them before it
+// knew is no fault of its own; on any other closed stream it is (RFC 9113 §5.1, §5.1.1).
+struct h2_resets {
+    int32_t ids[16];
+    uint32_t next;
+    int32_t forgotten; // up to this id nobody remembers any more: no fault is found
+};
+
 struct h2_stream;
 
 struct h2_connection {
@@ -45,7 +55,10 @@ struct h2_connection {
     struct h2_stream *assembling;  // borrowed; whose head is not complete
     struct h2_stream *data_stream; // borrowed; whose bytes `data` are, within one step
     struct span data;
-    size_t unread; // of all streams
+    size_t unread;     // of all streams
+    int32_t newest_id; // of the streams that the peer opened
+    struct h2_resets resets;
+    uint32_t fault; // the GOAWAY's code for what our own callbacks found
     struct h2_flood flood;
     struct task dispatch, flush;
     struct timer idle, tick;

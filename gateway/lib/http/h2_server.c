@@ -211,9 +211,11 @@ static void on_broken(struct h2_connection *c, int error)
                                : error == NGHTTP2_ERR_TOO_MANY_CONTINUATIONS
                                    ? HOSTILITY_CONTINUATION_FLOOD
                                    : HOSTILITY_PROTOCOL_ERROR;
+    uint32_t code = c->fault != NGHTTP2_NO_ERROR       ? c->fault
+                    : kind == HOSTILITY_PROTOCOL_ERROR ? NGHTTP2_PROTOCOL_ERROR
+                                                       : NGHTTP2_ENHANCE_YOUR_CALM;
     connection_is_hostile(&c->base, kind);
-    end_with(c,
-             kind == HOSTILITY_PROTOCOL_ERROR ? NGHTTP2_PROTOCOL_ERROR : NGHTTP2_ENHANCE_YOUR_CALM);
+    end_with(c, code);
 }
 
 // Feeds nghttp2 once, and hands out what it reported. True where it must be fed again, with no

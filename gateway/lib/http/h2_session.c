@@ -7,7 +7,6 @@
 enum {
     RESET_COST = 2,
     INVALID_COST = 10,
-    DATA_CREDIT = 2, // a frame of data is answered by up to two window updates
     MAX_ACKS = 128,
     MAX_SETTINGS = 16,
     RESET_BURST = 1000,
@@ -19,11 +18,54 @@ static struct h2_stream *stream_of(nghttp2_session *session, int32_t id)
     return nghttp2_session_get_stream_user_data(session, id);
 }
 
+// ---- frames that the peer may not send on that stream; nghttp2 finds the other ones
+
+static void note_reset(struct h2_resets *resets, int32_t id)
+{
+    int32_t *place = &resets->ids[resets->next++ % (sizeof resets->ids / sizeof *resets->ids)];
+    if (*place > resets->forgotten)
+        resets->forgotten = *place;
+    *place = id;
+}
+
+static bool may_be_a_reset_of_ours(const struct h2_resets *resets, int32_t id)
+{
+    for (size_t i = 0; i < sizeof resets->ids / sizeof *resets->ids; i++)
+        if (resets->ids[i] == id)
+            return true;
+    return id <= resets->forgotten;
+}
+
+// After a GOAWAY of ours, streams that came too late are dropped without a record.
+static bool is_for_a_closed_stream(struct h2_connection *c, const nghttp2_frame_hd *hd)
+{
+    return c->state == H2_OPEN && hd->stream_id % 2 == 1 && hd->stream_id <= c->newest_id &&
+           nghttp2_session_find_stream(c->session, hd->stream_id) == NULL &&
+           !may_be_a_reset_of_ours(&c->resets, hd->stream_id);
+}
+
+// 0, or the code that ends the connection.
+static uint32_t judge_stream_id(struct h2_connection *c, const nghttp2_frame_hd *hd)
+{
+    if (hd->type == NGHTTP2_PRIORITY && hd->stream_id == 0) // nghttp2 does not look at these
+        return NGHTTP2_PROTOCOL_ERROR;
+    if (hd->type != NGHTTP2_HEADERS) // nghttp2 drops late data without a word, as one may
+        return NGHTTP2_NO_ERROR;
+    if (is_for_a_closed_stream(c, hd)) // or a new one with an id that was passed over
+        return NGHTTP2_STREAM_CLOSED;
+    if (hd->stream_id > c->newest_id)
+        c->newest_id = hd->stream_id;
+    return NGHTTP2_NO_ERROR;
+}
+
 static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd, void *user)
 {
     struct h2_connection *c = user;
     int64_t now_us = loop_now_us(c->base.server->loop);
     (void)session;
+    c->fault = judge_stream_id(c, hd);
+    if (c->fault != NGHTTP2_NO_ERROR)
+        return NGHTTP2_ERR_CALLBACK_FAILURE;
     switch (hd->type) {
     case NGHTTP2_DATA:
         if (hd->length == 0 && (hd->flags & NGHTTP2_FLAG_END_STREAM) == 0)
@@ -86,8 +128,8 @@ static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t id, co
                          size_t size, void *user)
 {
     struct h2_connection *c = user;
-    (void)flags;
-    h2_flood_credit(&c->flood, DATA_CREDIT);
+    if (size >= H2_USEFUL_BYTES || (flags & NGHTTP2_FLAG_END_STREAM) != 0)
+        h2_flood_credit(&c->flood, H2_DATA_CREDIT);
     c->data_stream = stream_of(session, id);
     c->data = span_of(data, size);
     if (c->data_stream == NULL) {
@@ -115,9 +157,9 @@ static int on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame
                             void *user)
 {
     struct h2_connection *c = user;
-    (void)session;
-    (void)frame;
     (void)error;
+    if (nghttp2_session_find_stream(session, frame->hd.stream_id) == NULL)
+        note_reset(&c->resets, frame->hd.stream_id); // refused before it was a stream
     connection_is_hostile(&c->base, HOSTILITY_PROTOCOL_ERROR);
     h2_flood_charge(&c->flood, loop_now_us(c->base.server->loop), HOSTILITY_PROTOCOL_ERROR,
                     INVALID_COST);
@@ -126,8 +168,10 @@ static int on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame
 
 static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
+    struct h2_connection *c = user;
     struct h2_stream *stream = stream_of(session, frame->hd.stream_id);
-    (void)user;
+    if (frame->hd.type == NGHTTP2_RST_STREAM)
+        note_reset(&c->resets, frame->hd.stream_id);
     bool carries = frame->hd.type == NGHTTP2_DATA || frame->hd.type == NGHTTP2_HEADERS;
     if (stream == NULL || !carries || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0)
         return 0;
@@ -146,7 +190,6 @@ static int on_send_data(nghttp2_session *session, nghttp2_frame *frame, const ui
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     if (stream_is_choked(c->base.stream))
         return NGHTTP2_ERR_WOULDBLOCK;
-    h2_flood_credit(&c->flood, DATA_CREDIT);
     return h2_stream_send_out(stream, span_of(head, 9), size) == 0 ? 0
                                                                    : NGHTTP2_ERR_CALLBACK_FAILURE;
 }

@@ -340,6 +340,9 @@ int h2_stream_send_out(struct h2_stream *stream, struct span frame_head, size_t 
     buffer_consume(&stream->out, size);
     c->base.held -= size;
     stream->sent += size;
+    // A small frame with more behind it is one that the client's window cut.
+    if (size >= H2_USEFUL_BYTES || buffer_size(&stream->out) == 0)
+        h2_flood_credit(&c->flood, H2_DATA_CREDIT);
     if (buffer_size(&stream->out) == 0)
         chunk_take_back(&stream->out);
     if (stream->choked && buffer_size(&stream->out) <= c->base.server->limits.low_water) {
