@@ -158,3 +158,8 @@ void api_exited(void *owner, const struct driver_record *record, const char *rea
     struct api *api = owner;
     events_exited(api->events, record, reason);
 }
+
+void api_profiles_changed(struct api *api)
+{
+    events_profiles(api->events);
+}

@@ -20,7 +20,8 @@ void api_set_sandboxes(struct api *api, struct sandboxes *sandboxes);
 int api_listen(struct api *api, struct failure *why);
 void api_drain(struct api *api); // no new connections, no new requests
 void api_free(struct api *api);
-// Passes the news on to GET /v1/events; `api` as void for struct sandboxes_options.
+// Pass the news on to GET /v1/events; `api` as void for struct sandboxes_options.
+void api_profiles_changed(struct api *api);
 void api_exited(void *api, const struct driver_record *record, const char *reason);
 
 #endif

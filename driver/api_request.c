@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "driver/events.h"
+#include "driver/revision.h"
 #include "driver/sandboxes.h"
 #include "gateway/lib/json/json.h"
 #include "gateway/lib/json/writer.h"
@@ -213,9 +214,12 @@ static void write_profile(const struct request *r, size_t index, struct json_wri
 {
     const struct driver_profile *p = &r->context->config->profiles[index];
     const struct engine *engine = r->context->engine;
+    char revision[REVISION_SIZE];
+    profile_revision(p, engine->ops->digest(engine->self, index), revision);
     json_object_open(w);
     json_write_member_string(w, "name", p->name);
     json_write_member_string(w, "digest", engine->ops->digest(engine->self, index));
+    json_write_member_string(w, "revision", revision);
     json_write_member_string(w, "engine", engine->ops->name);
     json_write_member_bool(w, "trial", p->trial);
     json_write_member_bool(w, "weak_isolation", p->weak_isolation);

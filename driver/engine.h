@@ -34,6 +34,10 @@ struct engine_ops {
     int (*pid)(void *engine, const char *id, pid_t *out, struct failure *why);
     void (*endpoint)(void *engine, const char *id, char out[ENDPOINT_SIZE]);
     const char *(*digest)(void *engine, size_t profile);
+    // New sandboxes of this profile are made of `fresh`, whose content replaces that of the
+    // configuration on success. Blocks for as long as opening the profile at the start did.
+    int (*revise)(void *engine, size_t profile, const struct driver_profile *fresh,
+                  struct failure *why);
     // Why a creation failed, in the runtime's words; *why keeps what it says where there are none.
     void (*explain)(void *engine, const char *id, struct failure *why);
     // Whether the kernel killed for lack of memory: asked after the end, before destroy.

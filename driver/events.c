@@ -74,6 +74,11 @@ void events_exited(struct events *e, const struct driver_record *record, const c
     buffer_fini(&line);
 }
 
+void events_profiles(struct events *e)
+{
+    events_send(e, SPAN_LITERAL("{\"event\":\"profiles\"}\n"));
+}
+
 void events_end(struct events *e)
 {
     for (struct list *node; (node = list_pop(&e->readers)) != NULL;)

@@ -9,6 +9,7 @@
 #include "driver/api.h"
 #include "driver/files.h"
 #include "driver/oci/oci.h"
+#include "driver/reload.h"
 #include "driver/sandboxes.h"
 #include "gateway/lib/config/command_line.h"
 #include "gateway/lib/loop/loop.h"
@@ -19,6 +20,7 @@ enum { DRAIN_LOOK_MS = 20 };
 
 struct driver {
     struct driver_config config;
+    const char *config_file;
     struct loop *loop;
     struct journal *journal;
     struct engine engine;
@@ -55,6 +57,14 @@ static void on_signal(void *owner, int signal_number)
     d->drain_until_ms = loop_now_ms(d->loop) + d->config.grace_ms;
     api_drain(d->api);
     timer_start(&d->drain, 0);
+}
+
+static void on_hangup(void *owner, int signal_number)
+{
+    struct driver *d = owner;
+    (void)signal_number;
+    if (profiles_reload(&d->config, d->config_file, &d->engine) > 0)
+        api_profiles_changed(d->api);
 }
 
 static int make_run_dir(const struct driver *d, struct failure *why)
@@ -97,6 +107,7 @@ static int run(struct driver *d)
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
         return EXIT_FAILURE;
     if (open_parts(d, &why) != 0 || api_listen(d->api, &why) != 0 ||
+        loop_on_signal(d->loop, SIGHUP, on_hangup, d, &why) != 0 ||
         loop_on_signal(d->loop, SIGTERM, on_signal, d, &why) != 0 ||
         loop_on_signal(d->loop, SIGINT, on_signal, d, &why) != 0)
         return fail(&why);
@@ -120,7 +131,8 @@ int main(int argc, char **argv)
     const struct command_line line = {
         .table = &driver_config_table,
         .version = WRIST_VERSION,
-        .signals = "SIGTERM stops it once creations under way are done; sandboxes run on.",
+        .signals = "SIGHUP reads the profiles again; SIGTERM stops it once creations under way are "
+                   "done; sandboxes run on.",
     };
     struct failure why;
     const char *file;
@@ -133,6 +145,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     log_open("wrist-driver", log_level_find(d.config.log_level), STDERR_FILENO);
+    d.config_file = file;
     result = run(&d);
     driver_config_fini(&d.config);
     return result;

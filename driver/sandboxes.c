@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "driver/revision.h"
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/base/table.h"
 #include "gateway/lib/loop/child.h"
@@ -272,6 +273,7 @@ static void record_fill(const struct sandboxes *all, const struct driver_create 
     memcpy(r->profile, create->profile, sizeof r->profile);
     engine->ops->endpoint(engine->self, create->id, r->endpoint);
     snprintf(r->digest, sizeof r->digest, "%s", engine->ops->digest(engine->self, profile));
+    profile_revision(&all->o.config->profiles[profile], r->digest, r->revision);
 }
 
 static int existing_check(const struct sandbox *s, const struct driver_create *create,

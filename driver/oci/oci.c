@@ -115,20 +115,6 @@ static void oci_free(void *engine)
     free(o);
 }
 
-static const struct engine_ops oci_ops = {
-    .name = "oci",
-    .create = oci_create,
-    .destroy = oci_destroy,
-    .pid = oci_pid,
-    .endpoint = oci_endpoint,
-    .digest = oci_digest,
-    .explain = oci_explain,
-    .ran_out_of_memory = oci_ran_out_of_memory,
-    .each_trace = oci_each_trace,
-    .tidy = oci_tidy,
-    .free = oci_free,
-};
-
 static int make_folders(const struct oci *o, struct failure *why)
 {
     static const struct {
@@ -166,12 +152,11 @@ static void log_profile(const struct oci *o, const struct oci_profile *p)
             LOG_STRING("note", "no cgroups here: caps on memory, cpu and pids do not hold"));
 }
 
-static int profile_open(struct oci *o, size_t index, struct failure *why)
+static int profile_open(struct oci *o, const struct driver_profile *settings, struct oci_profile *p,
+                        struct failure *why)
 {
-    struct oci_profile *p = &o->profiles[index];
-    const struct driver_profile *settings = &o->config->profiles[index];
     char roots[FILE_PATH_SIZE], disks[FILE_PATH_SIZE];
-    p->settings = settings;
+    *p = (struct oci_profile){.settings = settings};
     if (o->one_uid && !settings->weak_isolation)
         return failure_set(why, FAULT_DENIED,
                            "profile %s: this user has no range in /etc/subuid and /etc/subgid (or "
@@ -195,6 +180,21 @@ static int profile_open(struct oci *o, size_t index, struct failure *why)
     return fault;
 }
 
+static int oci_revise(void *engine, size_t profile, const struct driver_profile *fresh,
+                      struct failure *why)
+{
+    struct oci *o = engine;
+    struct oci_profile *p = &o->profiles[profile];
+    struct oci_profile *next = memory_new(sizeof *next);
+    int fault = profile_open(o, fresh, next, why);
+    if (fault == 0) {
+        next->settings = p->settings; // whose content is replaced by the caller
+        *p = *next;
+    }
+    free(next);
+    return fault;
+}
+
 static void ids_find(struct oci *o)
 {
     if (!o->rootless) {
@@ -206,6 +206,21 @@ static void ids_find(struct oci *o)
     id_map_from_grant(&o->gids, "/etc/subgid", getgid());
     o->one_uid = o->uids.count < 2 || o->gids.count < 2;
 }
+
+static const struct engine_ops oci_ops = {
+    .name = "oci",
+    .create = oci_create,
+    .destroy = oci_destroy,
+    .pid = oci_pid,
+    .endpoint = oci_endpoint,
+    .digest = oci_digest,
+    .revise = oci_revise,
+    .explain = oci_explain,
+    .ran_out_of_memory = oci_ran_out_of_memory,
+    .each_trace = oci_each_trace,
+    .tidy = oci_tidy,
+    .free = oci_free,
+};
 
 int oci_open(const struct driver_config *config, const char *installation, struct engine *out,
              struct failure *why)
@@ -221,7 +236,7 @@ int oci_open(const struct driver_config *config, const char *installation, struc
     ids_find(o);
     int fault = make_folders(o, why);
     for (size_t i = 0; fault == 0 && i < config->profile_count; i++)
-        fault = profile_open(o, i, why);
+        fault = profile_open(o, &config->profiles[i], &o->profiles[i], why);
     if (fault != 0) {
         oci_free(o);
         return fault;

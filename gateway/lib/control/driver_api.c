@@ -31,6 +31,7 @@ static const struct field record_rows[] = {
     {"created_ms", FIELD_I64, FIELD_AT(struct driver_record, created_ms)},
     {"endpoint", FIELD_TEXT, FIELD_AT(struct driver_record, endpoint), .optional = true},
     {"digest", FIELD_TEXT, FIELD_AT(struct driver_record, digest), .optional = true},
+    {"revision", FIELD_TEXT, FIELD_AT(struct driver_record, revision), .optional = true},
     {"note", FIELD_TEXT, FIELD_AT(struct driver_record, note), .optional = true},
 };
 static const struct fields record_fields = {"sandbox record", record_rows,

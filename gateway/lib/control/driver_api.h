@@ -11,6 +11,7 @@ enum {
     PROFILE_NAME_SIZE = 64, // [a-z0-9][a-z0-9-]*
     ENDPOINT_SIZE = 128,
     DIGEST_SIZE = 72, // "sha256:" and 64 hex digits
+    REVISION_SIZE = 33,
     LINK_SECRET_BYTES = 32,
     NOTE_SIZE = 1025,
 };
@@ -42,8 +43,9 @@ struct driver_record {
     enum driver_state state;
     int64_t created_ms; // wall time
     char endpoint[ENDPOINT_SIZE];
-    char digest[DIGEST_SIZE]; // of the image and the worker in it: the card's key
-    char note[NOTE_SIZE];     // "" where there is none
+    char digest[DIGEST_SIZE];     // of the image and the worker in it: the card's key
+    char revision[REVISION_SIZE]; // of all that it is made of, limits too
+    char note[NOTE_SIZE];         // "" where there is none
 };
 
 int driver_create_write(const struct driver_create *c, struct buffer *out);
