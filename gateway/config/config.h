@@ -31,8 +31,11 @@ enum on_loss {
 // The gateway's half of a profile; what the container is made of is the driver's half.
 struct profile {
     char name[PROFILE_NAME_SIZE];
-    int64_t warm;    // sandboxes kept ready
-    int64_t maximum; // sandboxes of this profile in all
+    int64_t warm;         // sandboxes kept ready
+    int64_t warm_minimum; // of those, kept whatever the refill rate says
+    int64_t refill_rate;  // starts a minute that nobody waits for
+    int64_t warm_age_ms;  // an older one is replaced, and never handed out
+    int64_t maximum;      // sandboxes of this profile in all
     int64_t parallel_starts;
     int64_t idle_ms, absolute_ms;
     int64_t start_timeout_ms;

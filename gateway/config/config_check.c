@@ -68,6 +68,11 @@ static int check_profile(const struct profile *p, const struct key_source *sourc
         return key_source_refuse(source, why, path, "expected at most maximum (%lld), got %lld",
                                  (long long)p->maximum, (long long)p->warm);
     }
+    if (p->warm_minimum > p->warm) {
+        snprintf(path, sizeof path, "profiles.%s.warm_minimum", p->name);
+        return key_source_refuse(source, why, path, "expected at most warm (%lld), got %lld",
+                                 (long long)p->warm, (long long)p->warm_minimum);
+    }
     if (p->idle_ms > p->absolute_ms) {
         snprintf(path, sizeof path, "profiles.%s.idle", p->name);
         return key_source_refuse(

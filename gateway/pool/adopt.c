@@ -106,6 +106,13 @@ static void ask_now(struct timer *timer)
     ask_status(w, asked, w->b);
 }
 
+// Whatever went wrong with our memory: it takes a while until everything that runs was deleted.
+static int64_t sweep_wait_us(struct binder *b)
+{
+    enum { A_MINUTE = 600, AT_ONCE = 20 };
+    return pace_take(&b->sweeping, loop_now_us(b->loop), A_MINUTE, AT_ONCE);
+}
+
 static void no_answer(struct ward *w, const struct failure *why)
 {
     struct binder *b = w->b;
@@ -119,9 +126,14 @@ static void no_answer(struct ward *w, const struct failure *why)
             settled(w); // the rest need not wait for it
         timer_start(&w->again, ASK_AGAIN_MS * 10);
     } else {
+        int64_t wait_us = sweep_wait_us(b);
         if (w->asked <= ASK_MOST)
             settled(w);
-        ward_end(w, ENDING_LOST, "found, but it does not answer");
+        w->asked = ASK_MOST + 1;
+        if (wait_us > 0)
+            timer_start(&w->again, wait_us / 1000 + ASK_AGAIN_MS);
+        else
+            ward_end(w, ENDING_LOST, "found, but it does not answer");
     }
 }
 
@@ -163,6 +175,9 @@ static void adopt(struct binder *b, const struct driver_record *record,
     struct ward *w = ward_new(b, record->id, record->generation, profile);
     struct sandbox *s = w->sandbox;
     s->created_ms = record->created_ms;
+    int64_t age_ms = clock_wall_ms(loop_clock(b->loop)) - record->created_ms;
+    s->born_ms -= age_ms > 0 ? age_ms : 0; // a wall clock that was set back makes nobody younger
+    memcpy(s->revision, record->revision, sizeof s->revision);
     memcpy(s->endpoint, record->endpoint, sizeof s->endpoint);
     memcpy(s->digest, record->digest, sizeof s->digest);
     span_copy_string(span_from_string(record->note), w->note, sizeof w->note);
@@ -177,6 +192,11 @@ static void remove_unknown(struct binder *b, const struct driver_record *record,
     const struct profile *profile = config_profile(b->with.config, record->profile);
     if (is_in_grace(b) && record->state != DRIVER_STATE_EXITED)
         return;
+    int64_t wait_us = sweep_wait_us(b);
+    if (wait_us > 0) { // it is met again then
+        timer_start(&b->relist, wait_us / 1000 + 1000);
+        return;
+    }
     if (profile == NULL)
         profile = &b->with.config->profiles[0]; // something has to count it while it goes
     struct ward *w = ward_new(b, record->id, record->generation, profile);
@@ -266,17 +286,25 @@ static void profiles_told(void *owner, const struct driver_answer *answer,
     struct binder *b = owner;
     for (size_t i = 0; why == NULL && i < answer->count; i++) {
         const struct profile *profile = config_profile(b->with.config, answer->profiles[i].name);
-        if (profile != NULL && answer->profiles[i].digest[0] != '\0')
+        if (profile == NULL)
+            continue;
+        if (answer->profiles[i].digest[0] != '\0')
             card_load(pool_of(b, profile), answer->profiles[i].digest);
+        pool_revised(pool_of(b, profile), answer->profiles[i].revision);
     }
+}
+
+static void ask_profiles(void *owner)
+{
+    struct binder *b = owner;
+    b->with.driver->ops->profiles(b->with.driver, profiles_told, b);
 }
 
 static void connected(void *owner)
 {
     struct binder *b = owner;
-    struct driver *driver = b->with.driver;
     LOG(LOG_INFO, "driver.connected", LOG_STRING("fleet", b->with.fleet_id));
-    driver->ops->profiles(driver, profiles_told, b);
+    ask_profiles(b);
     timer_start(&b->relist, 0);
 }
 
@@ -310,8 +338,10 @@ static void disconnected(void *owner, const struct failure *why)
     in_trouble(owner, why);
 }
 
-static const struct driver_events events = {
-    .connected = connected, .exited = exited, .disconnected = disconnected};
+static const struct driver_events events = {.connected = connected,
+                                            .exited = exited,
+                                            .profiles_changed = ask_profiles,
+                                            .disconnected = disconnected};
 
 static void store_told(void *owner, const struct store_answer *answer, const struct failure *why)
 {

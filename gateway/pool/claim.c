@@ -86,6 +86,11 @@ static void claimed(void *owner, const struct store_answer *answer, const struct
     if (why == NULL)
         ward = ward_find(b, span_from_string(answer->name));
     p->claims--;
+    enum ending outdated;
+    if (ward != NULL && ward->sandbox->state == SANDBOX_WARM && ward_is_outdated(ward, &outdated)) {
+        ward_retire(ward, outdated);
+        ward = NULL;
+    }
     if (ward != NULL && ward->sandbox->state == SANDBOX_WARM) {
         list_remove(&w->node); // its sandbox counts from here on
         ward_bound(ward, w->principal, store_now_ms(b->store), w->idle_ms, w->absolute_ms,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps a profile's warm sandboxes: how many to start, what to do when starting fails.
+// Starts a profile's sandboxes, and waits longer each time where that fails.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +40,7 @@ void pool_init(struct pool *p, struct binder *b, const struct profile *profile)
 {
     static const char help[] = "Binds by whether a warm sandbox was there";
     *p = (struct pool){.b = b, .profile = profile};
+    list_init(&p->rebirths);
     list_init(&p->wanting);
     list_init(&p->claiming);
     timer_init(&p->retry, b->loop, retry_now);
@@ -47,11 +48,28 @@ void pool_init(struct pool *p, struct binder *b, const struct profile *profile)
     p->hits[1] = counter(b, "wrist_pool_binds_total", profile->name, ",found=\"warm\"", help);
     p->starts_failed = counter(b, "wrist_pool_starts_failed_total", profile->name, "",
                                "Sandboxes that could not be started");
+    char labels[160];
+    snprintf(labels, sizeof labels, "profile=\"%s\"", profile->name);
+    p->failing = metric_gauge(b->with.metrics, "wrist_pool_start_failures", labels,
+                              "Starts that failed in a row; 0 while they work");
+    for (int i = 0; i < ENDINGS; i++) {
+        snprintf(labels, sizeof labels, ",reason=\"%s\"", ending_name((enum ending)i));
+        p->ended[i] = counter(b, "wrist_sandboxes_ended_total", profile->name, labels,
+                              "Sandboxes that ended, by why");
+    }
 }
+
+struct rebirth {
+    struct list node;
+    char id[ID_SIZE];
+    int64_t generation;
+};
 
 void pool_fini(struct pool *p)
 {
     timer_cancel(&p->retry);
+    for (struct list *node; (node = list_pop(&p->rebirths)) != NULL;)
+        free(LIST_ENTRY(node, struct rebirth, node));
 }
 
 struct quota_bucket quota_of(const struct profile *profile, const char *principal)
@@ -67,15 +85,24 @@ struct creation { // from the journal's line to the worker's first answer
     struct list node;
     struct binder *b;
     char id[ID_SIZE];
+    int64_t generation;
 };
+
+// NULL where it ended meanwhile: whoever did that removes it.
+static struct ward *creation_ward(const struct creation *c)
+{
+    struct ward *w = ward_find(c->b, span_from_string(c->id));
+    bool same = w != NULL && w->sandbox->generation == c->generation &&
+                w->sandbox->state == SANDBOX_CREATING;
+    return same ? w : NULL;
+}
 
 static struct ward *creation_finish(struct creation *c)
 {
-    struct ward *w = ward_find(c->b, span_from_string(c->id));
+    struct ward *w = creation_ward(c);
     list_remove(&c->node);
     free(c);
-    // Ended meanwhile: whoever did that removes it.
-    return w != NULL && w->sandbox->state == SANDBOX_CREATING ? w : NULL;
+    return w;
 }
 
 void creations_forget(struct binder *b)
@@ -97,6 +124,7 @@ void pool_start_failed(struct pool *p, const struct failure *why)
 {
     metric_add(p->starts_failed, 1);
     p->trouble = *why;
+    metric_add(p->failing, 1);
     if (loop_now_ms(p->b->loop) < p->retry_at_ms)
         return;
     p->failures++;
@@ -107,21 +135,25 @@ void pool_start_failed(struct pool *p, const struct failure *why)
         LOG_FAILURE(why));
 }
 
+void pool_forgive(struct pool *p)
+{
+    timer_cancel(&p->retry);
+    p->failures = 0;
+    p->retry_at_ms = 0;
+    p->trouble.fault = 0;
+    metric_set(p->failing, 0);
+}
+
 void pools_forgive(struct binder *b)
 {
-    for (size_t i = 0; i < b->pool_count; i++) {
-        struct pool *p = &b->pools[i];
-        timer_cancel(&p->retry);
-        p->failures = 0;
-        p->retry_at_ms = 0;
-        p->trouble.fault = 0;
-    }
+    for (size_t i = 0; i < b->pool_count; i++)
+        pool_forgive(&b->pools[i]);
 }
 
 static void start_failed(struct ward *w, const struct failure *why)
 {
     pool_start_failed(pool_of(w->b, w->sandbox->profile), why);
-    ward_end(w, ENDING_LOST, "it could not be started");
+    ward_end(w, ENDING_UNSTARTED, "it could not be started");
 }
 
 static void first_answer(void *owner, struct ward *w, const struct worker_answer *answer,
@@ -140,9 +172,7 @@ static void first_answer(void *owner, struct ward *w, const struct worker_answer
         start_failed(w, why);
         return;
     }
-    p->failures = 0;
-    p->retry_at_ms = 0;
-    p->trouble.fault = 0;
+    pool_forgive(p);
     ward_warm(w, "its worker answers");
     card_ask(w);
 }
@@ -160,15 +190,16 @@ static void created(void *owner, const struct driver_answer *answer, const struc
     struct sandbox *s = w->sandbox;
     memcpy(s->endpoint, record->endpoint, sizeof s->endpoint);
     memcpy(s->digest, record->digest, sizeof s->digest);
+    memcpy(s->revision, record->revision, sizeof s->revision);
     ask_status(w, first_answer, pool_of(w->b, s->profile));
 }
 
 static void journalled(void *owner, const struct store_answer *answer, const struct failure *why)
 {
     struct creation *c = owner;
-    struct ward *w = ward_find(c->b, span_from_string(c->id));
+    struct ward *w = creation_ward(c);
     (void)answer;
-    if (w == NULL || w->sandbox->state != SANDBOX_CREATING || why != NULL) {
+    if (w == NULL || why != NULL) {
         w = creation_finish(c);
         if (w != NULL)
             start_failed(w, why);
@@ -186,82 +217,46 @@ static void journalled(void *owner, const struct store_answer *answer, const str
     memory_wipe(create.secret, sizeof create.secret);
 }
 
-static void start_one(struct pool *p)
+// An id whose start failed is used again, so that what may still be under way for it is told from
+// the next one by its generation.
+void pool_reborn(struct pool *p, const struct sandbox *s)
+{
+    if (p->rebirth_count >= (size_t)p->profile->parallel_starts)
+        return;
+    struct rebirth *r = memory_new(sizeof *r);
+    r->generation = s->generation + 1;
+    memcpy(r->id, s->id, sizeof r->id);
+    list_append(&p->rebirths, &r->node);
+    p->rebirth_count++;
+}
+
+static void next_incarnation(struct pool *p, struct creation *c)
+{
+    struct list *node = list_pop(&p->rebirths);
+    if (node == NULL) {
+        id_new(c->id);
+        c->generation = 1;
+        return;
+    }
+    struct rebirth *r = LIST_ENTRY(node, struct rebirth, node);
+    memcpy(c->id, r->id, sizeof c->id);
+    c->generation = r->generation;
+    p->rebirth_count--;
+    free(r);
+}
+
+void pool_start_one(struct pool *p)
 {
     struct binder *b = p->b;
     struct creation *c = memory_new(sizeof *c);
     c->b = b;
-    id_new(c->id);
+    next_incarnation(p, c);
     list_append(&b->creations, &c->node);
-    struct ward *w = ward_new(b, c->id, 1, p->profile);
+    struct ward *w = ward_new(b, c->id, c->generation, p->profile);
     w->sandbox->created_ms = clock_wall_ms(loop_clock(b->loop));
-    struct sandbox_record record = {.generation = 1, .created_ms = w->sandbox->created_ms};
+    struct sandbox_record record = {.generation = c->generation,
+                                    .created_ms = w->sandbox->created_ms};
     memcpy(record.id, c->id, sizeof record.id);
     memcpy(record.profile, p->profile->name, sizeof record.profile);
     store_sandbox_put(b->store, &record, journalled, c);
-}
-
-// How many --------------------------------------------------------------------------------------
-
-static int64_t wants_of(const struct pool *p)
-{
-    int64_t count = 0;
-    for (const struct list *node = p->wanting.next; node != &p->wanting; node = node->next)
-        count++;
-    return count;
-}
-
-static int64_t count_in(const struct pool *p, enum sandbox_state state)
-{
-    return (int64_t)fleet_count(p->b->fleet, p->profile, state);
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-// One that nobody waits for is started all the same where no worker was asked for its card yet.
-static int64_t to_keep_warm(const struct pool *p)
-{
-    return p->profile->warm == 0 && p->card == NULL ? 1 : p->profile->warm;
-}
-
-// Waiters that no start under way will serve learn why, when it is more than a hiccup.
-static void fail_surplus(struct pool *p)
-{
-    int64_t coming = count_in(p, SANDBOX_CREATING) + count_in(p, SANDBOX_WARM) +
-                     count_in(p, SANDBOX_DRAINING) + count_in(p, SANDBOX_FAILED);
-    int64_t wait_ms = p->retry_at_ms - loop_now_ms(p->b->loop);
-    struct failure why = p->trouble;
-    bool full = (int64_t)fleet_total(p->b->fleet, p->profile) >= p->profile->maximum;
-    if (full) {
-        failure_set(&why, FAULT_QUOTA,
-                    "profile %s is at its maximum of %" PRId64 " sandboxes in all",
-                    p->profile->name, p->profile->maximum);
-        wait_ms = 5000;
-    } else if (p->failures < 3 && !driver_is_away(p->b)) {
-        return;
-    } else if (driver_is_away(p->b)) {
-        why = p->b->trouble;
-        why.fault = FAULT_UNAVAILABLE;
-        wait_ms = 1000;
-    } else if (why.fault != FAULT_QUOTA && why.fault != FAULT_TIMEOUT) {
-        why.fault = FAULT_UNAVAILABLE;
-    }
-    while (wants_of(p) > coming) // the ones that came last
-        want_fail(LIST_ENTRY(p->wanting.prev, struct want, node), &why, wait_ms);
-}
-
-void pool_refill(struct pool *p)
-{
-    int64_t creating = count_in(p, SANDBOX_CREATING);
-    int64_t missing =
-        wants_of(p) + to_keep_warm(p) - creating - count_in(p, SANDBOX_WARM) + (int64_t)p->claims;
-    missing = least(missing, p->profile->maximum - (int64_t)fleet_total(p->b->fleet, p->profile));
-    missing = least(missing, p->profile->parallel_starts - creating);
-    bool waiting = loop_now_ms(p->b->loop) < p->retry_at_ms || p->b->trouble.fault != 0;
-    while (!waiting && missing-- > 0)
-        start_one(p);
-    fail_surplus(p);
 }

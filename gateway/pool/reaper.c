@@ -111,6 +111,11 @@ static void pinged(void *owner, struct ward *w, const struct worker_answer *answ
 
 static void call_on(struct ward *w, int64_t now)
 {
+    enum ending outdated;
+    if (w->sandbox->state == SANDBOX_WARM && ward_is_outdated(w, &outdated)) {
+        ward_retire(w, outdated);
+        return;
+    }
     if (w->sandbox->state == SANDBOX_BOUND && unused_ms(w) >= IDLE_AFTER_MS &&
         w->sandbox->leases == 0)
         sandbox_set_state(w->sandbox, SANDBOX_IDLE, "no request");

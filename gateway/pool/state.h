@@ -12,6 +12,7 @@
 #include "gateway/lib/base/table.h"
 #include "gateway/lib/loop/loop.h"
 #include "gateway/lib/loop/timer.h"
+#include "gateway/pool/pace.h"
 #include "gateway/pool/setup.h"
 #include "gateway/sandbox/driver.h"
 #include "gateway/sandbox/sandbox.h"
@@ -43,6 +44,7 @@ struct binder {
     int64_t trouble_since_ms;    // monotonic
     struct timer patience;       // with a driver that may only be restarting
     int64_t grace_until_ms;      // monotonic; nothing that does not answer is deleted before
+    struct pace sweeping;        // of what was found and serves nobody
     struct sandbox_record *kept; // owned; the store's list, until the first adoption is over
     size_t kept_count;
     int64_t listed_at_ms;
@@ -67,6 +69,24 @@ struct want {
                  int64_t retry_after_ms);
 };
 
+// Why a sandbox ends: what its binding becomes follows from it.
+#define ENDING_TABLE(X)                                                                            \
+    X(LOST, "lost")       /* it ended by itself, or does not answer */                             \
+    X(IDLE, "idle")       /* its idle life is over, or its principal needed the room */            \
+    X(OVER, "absolute")   /* its absolute life is over */                                          \
+    X(DELETED, "deleted") /* its owner said so */                                                  \
+    X(UNUSED, "unused")   /* nobody has it, and nobody needs it */                                 \
+    X(AGED, "aged")       /* warm for longer than a warm one may be */                             \
+    X(STALE, "stale")     /* warm, and made of what its profile no longer is */                    \
+    X(UNSTARTED, "unstarted")
+enum ending {
+#define X(name, text) ENDING_##name,
+    ENDING_TABLE(X)
+#undef X
+        ENDINGS
+};
+const char *ending_name(enum ending ending);
+
 struct pool {
     struct binder *b;
     const struct profile *profile;
@@ -75,11 +95,17 @@ struct pool {
     int failures;                  // starts in a row
     int64_t retry_at_ms;
     struct failure trouble; // of the last start that failed
-    struct timer retry;
-    const struct card *card; // borrowed from the binder's table
+    struct timer retry;     // after the backoff, or when the pace lets the next one start
+    struct pace pace;       // of starts that nobody waits for
+    struct list rebirths;   // ids whose start failed, for the next starts
+    size_t rebirth_count;
+    char revision[REVISION_SIZE]; // of what new sandboxes are made of; "" until the driver said
+    const struct card *card;      // borrowed from the binder's table
     bool asking_card;
     struct metric *hits[2]; // cold, warm
     struct metric *starts_failed;
+    struct metric *failing; // starts that failed in a row
+    struct metric *ended[ENDINGS];
 };
 
 enum binding_phase {
@@ -136,6 +162,7 @@ struct ward {
     bool leaving;          // it is being asked whether it may be evicted
     int64_t busy_until_ms; // it said that something runs; not asked again before
     bool suspected;        // it is being looked after
+    bool unstarted;        // being removed: it was never warm
     int silent;            // questions in a row that it did not answer
     int64_t next_ping_ms;  // monotonic
     int64_t removal_backoff_ms;
@@ -158,18 +185,19 @@ struct lease {
     void *owner;
 };
 
-// Why a sandbox ends: what its binding becomes follows from it.
-enum ending { ENDING_LOST, ENDING_IDLE, ENDING_OVER, ENDING_DELETED, ENDING_UNUSED };
-
-// pool.c, claim.c
+// pool.c, refill.c, claim.c
 struct quota_bucket quota_of(const struct profile *profile, const char *principal);
 void creations_forget(struct binder *b);
+void pool_start_one(struct pool *p);
+// Nothing is left of one that was never warm: the next start is its next incarnation.
+void pool_reborn(struct pool *p, const struct sandbox *s);
 struct pool *pool_of(struct binder *b, const struct profile *profile);
 void pool_init(struct pool *p, struct binder *b, const struct profile *profile);
 void pool_fini(struct pool *p);
 void pool_match(struct pool *p);
 void pool_refill(struct pool *p);
 void pool_start_failed(struct pool *p, const struct failure *why);
+void pool_forgive(struct pool *p);
 void pools_forgive(struct binder *b); // the driver is back: failed starts no longer count
 void want_start(struct want *w);
 void want_fail(struct want *w, const struct failure *why, int64_t retry_after_ms);
@@ -228,6 +256,11 @@ void reaper_tick(struct timer *timer);
 void adopt_start(struct binder *b);
 void adopt_stop(struct binder *b);
 bool evict_one(struct pool *p, const char *principal); // false: none of them is idle
+
+// retire.c: warm sandboxes that are not handed out any more
+bool ward_is_outdated(const struct ward *w, enum ending *why);
+void ward_retire(struct ward *w, enum ending why);
+void pool_revised(struct pool *p, const char *revision); // the driver's word on new sandboxes
 
 // card.c
 void card_ask(struct ward *w);                      // where its digest has no card yet

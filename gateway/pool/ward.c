@@ -14,6 +14,17 @@ enum {
     SILENT_MOST = 3,
 };
 
+static const char *const ending_names[] = {
+#define X(name, text) [ENDING_##name] = text,
+    ENDING_TABLE(X)
+#undef X
+};
+
+const char *ending_name(enum ending ending)
+{
+    return ending_names[ending];
+}
+
 static void try_removal(struct timer *timer);
 
 struct ward *ward_new(struct binder *b, const char *id, int64_t generation,
@@ -117,6 +128,8 @@ static void gone(struct ward *w)
 {
     struct binder *b = w->b;
     store_sandbox_delete(b->store, w->sandbox->id, NULL, NULL);
+    if (w->unstarted)
+        pool_reborn(pool_of(b, w->sandbox->profile), w->sandbox);
     sandbox_set_state(w->sandbox, SANDBOX_GONE, "removed");
     ward_forget(w);
     loop_defer(b->loop, &b->janitor);
@@ -144,6 +157,15 @@ static void try_removal(struct timer *timer)
     driver->ops->remove(driver, w->sandbox->id, w->sandbox->generation, removed, w);
 }
 
+static void tell_end(const struct sandbox *s, enum ending ending, const char *why)
+{
+    const struct ward *w = s->owner;
+    metric_add(pool_of(w->b, s->profile)->ended[ending], 1);
+    LOG(LOG_INFO, "sandbox.ended", LOG_STRING("sandbox", s->id),
+        LOG_STRING("profile", s->profile->name), LOG_STRING("reason", ending_name(ending)),
+        LOG_I64("age_ms", loop_now_ms(w->b->loop) - s->born_ms), LOG_STRING("why", why));
+}
+
 void ward_end(struct ward *w, enum ending ending, const char *why)
 {
     struct sandbox *s = w->sandbox;
@@ -152,11 +174,13 @@ void ward_end(struct ward *w, enum ending ending, const char *why)
         return;
     if (s->state == SANDBOX_WARM)
         store_warm_remove(w->b->store, s->profile->name, s->id, NULL, NULL);
-    if (ending == ENDING_LOST) {
+    if (ending == ENDING_LOST || ending == ENDING_UNSTARTED) {
         if (sandbox_is_bound(s))
             metric_add(w->b->lost, 1);
         sandbox_set_state(s, SANDBOX_FAILED, why);
     }
+    w->unstarted = ending == ENDING_UNSTARTED;
+    tell_end(s, ending, why);
     sandbox_set_state(s, SANDBOX_DRAINING, why);
     for (struct list *node; (node = list_pop(&w->leases)) != NULL;)
         LIST_ENTRY(node, struct lease, node)->ward = NULL;

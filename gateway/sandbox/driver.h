@@ -10,6 +10,7 @@
 struct driver_profile {
     char name[PROFILE_NAME_SIZE];
     char digest[DIGEST_SIZE]; // "" where it is not known before a start
+    char revision[REVISION_SIZE];
 };
 
 // Plain values, the driver's until `done` returns.
@@ -25,6 +26,7 @@ struct driver_events {
     // The stream of events stands. What happened before is not told: list and compare.
     void (*connected)(void *owner);
     void (*exited)(void *owner, struct span id, int64_t generation, struct span reason);
+    void (*profiles_changed)(void *owner); // what new sandboxes are made of
     // It broke, or could not be opened; it is tried again without being asked.
     void (*disconnected)(void *owner, const struct failure *why);
 };

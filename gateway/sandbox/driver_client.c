@@ -128,6 +128,7 @@ static int parse_profiles(struct span body, struct driver_answer *out, void **ro
         struct driver_profile *p = &profile[out->count++];
         copy_plain(j, json_get(j, child, "name"), p->name, sizeof p->name);
         copy_plain(j, json_get(j, child, "digest"), p->digest, sizeof p->digest);
+        copy_plain(j, json_get(j, child, "revision"), p->revision, sizeof p->revision);
     }
     json_free(j);
     return 0;

@@ -73,6 +73,8 @@ static int take_line(struct driver_event_stream *s, struct span line)
         s->events->connected(s->owner);
     } else if (json_string_is(j, event, "exited")) {
         exited(s, j);
+    } else if (json_string_is(j, event, "profiles")) {
+        s->events->profiles_changed(s->owner);
     }
     json_free(j);
     return 0;

@@ -128,6 +128,7 @@ struct sandbox *sandbox_new(struct fleet *f, const char *id, int64_t generation,
                           .state = SANDBOX_CREATING,
                           .generation = generation,
                           .profile = profile,
+                          .born_ms = loop_now_ms(f->loop),
                           .state_since_ms = loop_now_ms(f->loop)};
     span_copy_string(span_from_string(id), s->id, sizeof s->id);
     list_append(&f->in_state[s->state], &s->by_state);

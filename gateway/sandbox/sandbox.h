@@ -48,11 +48,12 @@ struct sandbox {
     int64_t generation;
     const struct profile *profile; // the config's
     char endpoint[ENDPOINT_SIZE];  // "" until the driver said
-    char digest[DIGEST_SIZE];
+    char digest[DIGEST_SIZE], revision[REVISION_SIZE];
     char principal[PRINCIPAL_HASH_SIZE]; // "" while it is unbound
     char authorization[16 + 2 * LINK_SECRET_BYTES];
     struct http_client *link;     // owned; see sandbox_link
     int64_t created_ms;           // wall time
+    int64_t born_ms;              // monotonic, also of one that was found: its age
     int64_t claimed_ms;           // the store's time; 0 while it is unbound
     int64_t idle_ms, absolute_ms; // its lives, from the claim
     int64_t state_since_ms;       // monotonic

@@ -13,7 +13,7 @@ static int bound_count(struct world *w)
 static void a_pool_keeps_its_warm_count_and_starts_no_more_at_once_than_it_may(void **state)
 {
     struct world *w = *state;
-    w->profiles[0].warm = 9;
+    w->profiles[0].warm = w->profiles[0].warm_minimum = 9;
     w->profiles[0].parallel_starts = 3;
     w->profiles[1].parallel_starts = 1;
     w->holds_creates = true;
@@ -209,7 +209,8 @@ static void what_was_started_is_removed_where_its_worker_does_not_answer(void **
     w->holds_creates = false;
     world_let_go(w);
     world_pass(w, 2000);
-    assert_null(box_find(w, id));
+    box = box_find(w, id);
+    assert_true(box == NULL || box->record.generation > 1);
     assert_true(w->removed >= 1);
 }
 

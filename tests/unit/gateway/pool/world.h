@@ -82,7 +82,7 @@ struct world {
     bool holds_creates, is_down;
     struct failure create_fails; // fault 0: it works
     struct failure remove_fails;
-    const char *digest;
+    const char *digest, *revision;
     struct list pending;
     struct task deliver;
 };
@@ -194,7 +194,10 @@ static inline struct box *box_new(struct world *w, const char *id, const char *p
             continue;
         *box = (struct box){.exists = true, .used_ms = loop_now_ms(w->loop)};
         struct driver_record *r = &box->record;
-        *r = (struct driver_record){.generation = 1, .state = DRIVER_STATE_RUNNING};
+        *r = (struct driver_record){.generation = 1,
+                                    .state = DRIVER_STATE_RUNNING,
+                                    .created_ms = clock_wall_ms(&w->clock.clock)};
+        span_copy_string(span_from_string(w->revision), r->revision, sizeof r->revision);
         span_copy_string(span_from_string(id), r->id, sizeof r->id);
         span_copy_string(span_from_string(w->fleet), r->fleet, sizeof r->fleet);
         span_copy_string(span_from_string(profile), r->profile, sizeof r->profile);
@@ -203,6 +206,13 @@ static inline struct box *box_new(struct world *w, const char *id, const char *p
         return box;
     }
     abort();
+}
+
+static inline struct box *box_made(struct world *w, const struct driver_create *create)
+{
+    struct box *box = box_new(w, create->id, create->profile);
+    box->record.generation = create->generation;
+    return box;
 }
 
 static inline void fake_create(struct driver *d, const struct driver_create *create,
@@ -219,7 +229,7 @@ static inline void fake_create(struct driver *d, const struct driver_create *cre
     p->why = w->create_fails;
     assert_string_equal(create->fleet, w->fleet);
     if (p->why.fault == 0)
-        p->record = box_new(w, create->id, create->profile)->record;
+        p->record = box_made(w, create)->record;
     if (w->holds_creates) { // answered when they are let go
         task_cancel(&w->deliver);
         for (struct list *node = w->pending.next; node != &w->pending; node = node->next)
@@ -273,6 +283,7 @@ static inline void fake_profiles(struct driver *d, driver_done *done, void *owne
     struct driver_profile row = {.name = "main"};
     struct driver_answer answer = {.profiles = &row, .count = 1};
     span_copy_string(span_from_string(w->digest), row.digest, sizeof row.digest);
+    span_copy_string(span_from_string(w->revision), row.revision, sizeof row.revision);
     done(owner, &answer, NULL);
 }
 
@@ -473,11 +484,14 @@ static inline struct world *world_new(void)
     id_new(w->fleet);
     w->driver.ops = &fake_driver_ops;
     w->digest = "sha256:0101010101010101010101010101010101010101010101010101010101010101";
+    w->revision = "one";
     w->alice = person("alice");
     w->bob = person("bob");
     const struct profile usual = {.name = "main",
                                   .maximum = 50,
                                   .parallel_starts = 4,
+                                  .refill_rate = 6000,
+                                  .warm_age_ms = 24 * 3600 * 1000,
                                   .idle_ms = 60 * 1000,
                                   .absolute_ms = 600 * 1000,
                                   .start_timeout_ms = 20 * 1000,

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many sandboxes a pool starts now: for those who wait at once, up to its minimum as fast as it
+// may, up to its target at its own pace.
+#include <inttypes.h>
+
+#include "gateway/lib/base/memory.h"
+#include "gateway/pool/state.h"
+
+static int64_t wants_of(const struct pool *p)
+{
+    int64_t count = 0;
+    for (const struct list *node = p->wanting.next; node != &p->wanting; node = node->next)
+        count++;
+    return count;
+}
+
+static int64_t count_in(const struct pool *p, enum sandbox_state state)
+{
+    return (int64_t)fleet_count(p->b->fleet, p->profile, state);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+// Waiters that no start under way will serve learn why, when it is more than a hiccup.
+static void fail_surplus(struct pool *p)
+{
+    int64_t coming = count_in(p, SANDBOX_CREATING) + count_in(p, SANDBOX_WARM) +
+                     count_in(p, SANDBOX_DRAINING) + count_in(p, SANDBOX_FAILED);
+    int64_t wait_ms = p->retry_at_ms - loop_now_ms(p->b->loop);
+    struct failure why = p->trouble;
+    bool full = (int64_t)fleet_total(p->b->fleet, p->profile) >= p->profile->maximum;
+    if (full) {
+        failure_set(&why, FAULT_QUOTA,
+                    "profile %s is at its maximum of %" PRId64 " sandboxes in all",
+                    p->profile->name, p->profile->maximum);
+        wait_ms = 5000;
+    } else if (p->failures < 3 && !driver_is_away(p->b)) {
+        return;
+    } else if (driver_is_away(p->b)) {
+        why = p->b->trouble;
+        why.fault = FAULT_UNAVAILABLE;
+        wait_ms = 1000;
+    } else if (why.fault != FAULT_QUOTA && why.fault != FAULT_TIMEOUT) {
+        why.fault = FAULT_UNAVAILABLE;
+    }
+    while (wants_of(p) > coming) // the ones that came last
+        want_fail(LIST_ENTRY(p->wanting.prev, struct want, node), &why, wait_ms);
+}
+
+// One that nobody waits for is started all the same where no worker was asked for its card yet.
+static int64_t minimum(const struct pool *p)
+{
+    return p->profile->warm_minimum == 0 && p->card == NULL ? 1 : p->profile->warm_minimum;
+}
+
+static bool pace_allows(struct pool *p)
+{
+    const struct profile *profile = p->profile;
+    int64_t wait_us = pace_take(&p->pace, loop_now_us(p->b->loop), profile->refill_rate,
+                                profile->parallel_starts);
+    if (wait_us > 0)
+        timer_start(&p->retry, wait_us / 1000 + 1);
+    return wait_us == 0;
+}
+
+static bool wants_another(struct pool *p)
+{
+    int64_t coming = count_in(p, SANDBOX_CREATING) + count_in(p, SANDBOX_WARM);
+    int64_t waited_for = wants_of(p) + (int64_t)p->claims;
+    return coming < waited_for + minimum(p) ||
+           (coming < waited_for + p->profile->warm && pace_allows(p));
+}
+
+void pool_refill(struct pool *p)
+{
+    int64_t room = p->profile->maximum - (int64_t)fleet_total(p->b->fleet, p->profile);
+    room = least(room, p->profile->parallel_starts - count_in(p, SANDBOX_CREATING));
+    bool backing_off = loop_now_ms(p->b->loop) < p->retry_at_ms || p->b->trouble.fault != 0;
+    while (!backing_off && room-- > 0 && wants_another(p))
+        pool_start_one(p);
+    fail_surplus(p);
+}
