@@ -8,18 +8,25 @@
 #include "gateway/lib/loop/timer.h"
 #include "gateway/lib/mcp/sse.h"
 #include "workers/link/handler.h"
+#include "workers/link/replay.h"
 
 enum { ANSWER_LIMIT = 64 << 20, SESSION_SIZE = 64 };
 
 enum answer_state {
     ANSWER_WAITING,   // nothing was sent; responses are collected
     ANSWER_STREAMING, // the head of an event stream was sent
+    ANSWER_KEPT,      // the same, and the exchange is the kept stream's
     ANSWER_ENDED,     // all was sent; waits for the exchange to close
 };
 
 struct answer {
-    struct handler handler; // its exchange is NULL once the client is gone
-    struct loop *loop;      // borrowed
+    struct handler handler;       // its exchange is NULL once the client is gone
+    struct loop *loop;            // borrowed
+    struct list waits;            // of answer_wait
+    struct replay *replay;        // borrowed; NULL: the stream is not kept
+    struct replay_stream *stream; // in ANSWER_KEPT
+    char *ring;                   // owned; the session it is kept for
+    bool primes;
     enum answer_state state;
     size_t left; // responses still to come
     bool is_batch, accepts_json, accepts_events;
@@ -32,12 +39,13 @@ static void answer_free(void *object)
 {
     struct answer *a = object;
     buffer_fini(&a->collected);
+    free(a->ring);
     free(a);
 }
 
 static void bury_if_done(struct answer *a)
 {
-    if (a->handler.ex != NULL || a->left > 0)
+    if (a->handler.ex != NULL || a->stream != NULL || a->left > 0)
         return;
     timer_cancel(&a->timer);
     loop_bury(a->loop, a, answer_free);
@@ -46,36 +54,45 @@ static void bury_if_done(struct answer *a)
 static void on_closed(struct handler *h)
 {
     struct answer *a = CONTAINER_OF(h, struct answer, handler);
+    bool nothing_left = a->left == 0; // else the last response buries it
+    struct list *node;
     h->ex = NULL;
     timer_cancel(&a->timer);
     buffer_release(&a->collected);
-    bury_if_done(a);
+    while ((node = list_pop(&a->waits)) != NULL) {
+        struct answer_wait *w = LIST_ENTRY(node, struct answer_wait, node);
+        w->gone(w);
+    }
+    if (nothing_left)
+        bury_if_done(a);
 }
 
 static const struct handler_ops answer_ops = {.closed = on_closed};
 
 static void start_stream(struct answer *a)
 {
-    const struct http_header headers[] = {
-        {SPAN_LITERAL("content-type"), SPAN_LITERAL("text/event-stream")},
-        {SPAN_LITERAL("cache-control"), SPAN_LITERAL("no-cache, no-transform")},
-        {SPAN_LITERAL("x-accel-buffering"), SPAN_LITERAL("no")},
-        {SPAN_LITERAL("mcp-session-id"), span_from_string(a->session)},
-    };
-    const struct http_response head = {
-        .status = 200,
-        .headers = headers,
-        .header_count = ARRAY_COUNT(headers) - (a->session[0] == '\0'),
-        .content_length = -1,
-    };
-    a->state = ANSWER_STREAMING;
-    exchange_start(a->handler.ex, &head);
-    timer_start(&a->timer, ANSWER_COMMENT_MS);
+    struct exchange *ex = a->handler.ex;
+    respond_events(ex, a->session);
+    if (a->replay == NULL) {
+        a->state = ANSWER_STREAMING;
+        timer_start(&a->timer, ANSWER_COMMENT_MS);
+        return;
+    }
+    timer_cancel(&a->timer);
+    a->state = ANSWER_KEPT;
+    a->handler.ex = NULL;
+    a->stream = replay_open(a->replay, span_from_string(a->ring));
+    replay_read(a->stream, ex, a->primes);
 }
 
-static void write_event(struct answer *a, struct span message)
+// `answers`: the request's id, absent for what is no answer, or several.
+static void write_event(struct answer *a, struct span answers, struct span message)
 {
     struct buffer event;
+    if (a->state == ANSWER_KEPT) {
+        replay_say(a->stream, message, answers);
+        return;
+    }
     buffer_init(&event, message.size + (message.size / 2) + 1024);
     if (sse_write_event(&event, SPAN_NONE, message) == 0)
         exchange_write(a->handler.ex, buffer_span(&event));
@@ -93,10 +110,10 @@ static void flush_collected(struct answer *a)
         buffer_append_char(&whole, '[');
         buffer_append(&whole, buffer_span(&a->collected));
         buffer_append_char(&whole, ']');
-        write_event(a, buffer_span(&whole));
+        write_event(a, SPAN_NONE, buffer_span(&whole));
         buffer_fini(&whole);
     } else {
-        write_event(a, buffer_span(&a->collected));
+        write_event(a, SPAN_NONE, buffer_span(&a->collected));
     }
     buffer_release(&a->collected);
 }
@@ -112,6 +129,8 @@ static void on_timer(struct timer *timer)
     struct answer *a = CONTAINER_OF(timer, struct answer, timer);
     if (a->state == ANSWER_WAITING)
         commit(a);
+    if (a->state != ANSWER_STREAMING)
+        return;
     exchange_write(a->handler.ex, SPAN_LITERAL(": working\n\n"));
     timer_start(&a->timer, ANSWER_COMMENT_MS);
 }
@@ -126,15 +145,31 @@ struct answer *answer_new(struct loop *loop, struct exchange *ex,
         .is_batch = options->is_batch,
         .accepts_json = options->accepts_json,
         .accepts_events = options->accepts_events,
+        .replay = options->replay,
+        .ring = memory_copy_span(options->ring),
+        .primes = options->primes,
     };
+    list_init(&a->waits);
     if (!span_is_absent(options->session))
         (void)span_copy_string(options->session, a->session, sizeof a->session);
     buffer_init(&a->collected, ANSWER_LIMIT);
     timer_init(&a->timer, loop, on_timer);
     handler_take(&a->handler, &answer_ops, ex);
-    if (options->accepts_events)
+    if (!options->accepts_json)
+        commit(a);
+    else if (options->accepts_events)
         timer_start(&a->timer, ANSWER_COMMIT_MS);
     return a;
+}
+
+void answer_watch(struct answer *a, struct answer_wait *w)
+{
+    list_append(&a->waits, &w->node);
+}
+
+void answer_unwatch(struct answer_wait *w)
+{
+    list_remove(&w->node);
 }
 
 static void respond_whole(struct answer *a)
@@ -165,30 +200,35 @@ static void end(struct answer *a)
 {
     bool anything = buffer_size(&a->collected) > 0;
     timer_cancel(&a->timer);
-    if (a->state == ANSWER_WAITING && a->accepts_json && anything) {
+    if (a->state == ANSWER_WAITING && anything) {
         respond_whole(a);
     } else {
         // Also where every response was cancelled: a stream may end without one.
         if (a->state == ANSWER_WAITING)
-            commit(a);
+            respond_events(a->handler.ex, a->session);
         exchange_end(a->handler.ex);
     }
-    timer_cancel(&a->timer);
     a->state = ANSWER_ENDED;
     buffer_release(&a->collected);
 }
 
 static void one_less(struct answer *a)
 {
-    if (--a->left == 0 && a->handler.ex != NULL)
+    if (--a->left > 0)
+        return;
+    if (a->state == ANSWER_KEPT) {
+        replay_close(a->stream);
+        a->stream = NULL;
+    } else if (a->handler.ex != NULL) {
         end(a);
+    }
     bury_if_done(a);
 }
 
-void answer_add(struct answer *a, struct span response)
+void answer_add(struct answer *a, struct span id, struct span response)
 {
-    if (a->handler.ex != NULL && a->state == ANSWER_STREAMING) {
-        write_event(a, response);
+    if (a->state == ANSWER_KEPT || (a->handler.ex != NULL && a->state == ANSWER_STREAMING)) {
+        write_event(a, id, response);
     } else if (a->handler.ex != NULL) {
         if (buffer_size(&a->collected) > 0)
             buffer_append_char(&a->collected, ',');
@@ -204,9 +244,10 @@ void answer_skip(struct answer *a)
 
 void answer_notify(struct answer *a, struct span message)
 {
-    if (a->handler.ex == NULL || !a->accepts_events)
+    bool is_there = a->handler.ex != NULL || a->state == ANSWER_KEPT;
+    if (!is_there || !a->accepts_events)
         return;
     if (a->state == ANSWER_WAITING)
         commit(a);
-    write_event(a, message);
+    write_event(a, SPAN_NONE, message);
 }

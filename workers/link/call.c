@@ -358,7 +358,7 @@ struct call *call_start(struct calls *c, const struct call_request *request,
     return call;
 }
 
-static void call_cancel(struct call *call)
+void call_cancel(struct call *call)
 {
     if (call->command != NULL) {
         command_cancel(call->command); // its end is the call's
@@ -372,6 +372,14 @@ static void call_cancel(struct call *call)
     call->shell = NULL;
     call->has_result = false;
     loop_defer(call->calls->options.loop, &call->finish);
+}
+
+void call_rename(struct call *call, struct span id, struct span link_id)
+{
+    free(call->id);
+    free(call->link_id);
+    call->id = memory_copy_span(id);
+    call->link_id = memory_copy_span(link_id);
 }
 
 // Absent or empty keys match nothing; NULL is not looked at.

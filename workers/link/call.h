@@ -40,6 +40,10 @@ struct call_request {
 struct call *call_start(struct calls *c, const struct call_request *request,
                         void (*ended)(void *owner, struct span result), void *owner);
 
+void call_cancel(struct call *call); // `ended` comes all the same
+// It is another request's now: what a cancellation names.
+void call_rename(struct call *call, struct span id, struct span link_id);
+
 // Cancel what matches; how many did.
 size_t calls_cancel_request(struct calls *c, struct span session, struct span id);
 size_t calls_cancel_link(struct calls *c, struct span link_id);

@@ -4,6 +4,8 @@
 #include "gateway/lib/telemetry/log.h"
 #include "workers/hands/reads.h"
 #include "workers/init/life.h"
+#include "workers/link/pending.h"
+#include "workers/link/replay.h"
 #include "workers/link/service.h"
 
 enum { SMALL_BODY = 16 << 10 };
@@ -68,7 +70,7 @@ static void take_cancel(struct service *s, struct exchange *ex, struct span body
         return;
     }
     if (json_string_plain(doc, json_get(doc, JSON_ROOT, "call"), &call)) {
-        calls_cancel_link(s->options.calls, call);
+        pendings_cancel_link(s->pendings, call);
         respond_status(ex, 204);
     } else {
         failure_set(&why, FAULT_INVALID, "\"call\" must be the id of a call");
@@ -86,7 +88,8 @@ void session_delete(struct service *s, struct exchange *ex)
 {
     struct span path = exchange_path(ex);
     struct span session = span_slice(path, sizeof "/sessions/" - 1, path.size);
-    calls_cancel_session(s->options.calls, session);
+    pendings_cancel_session(s->pendings, session);
+    replay_forget(s->replay, session);
     reads_forget(s->options.reads, session);
     hold_end_session(s->hold, session);
     respond_status(ex, 204);

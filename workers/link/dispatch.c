@@ -1,104 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workers/link/dispatch.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 #include "gateway/lib/base/memory.h"
-#include "gateway/lib/json/writer.h"
-#include "gateway/lib/loop/loop.h"
-#include "gateway/lib/loop/timer.h"
 #include "gateway/lib/mcp/envelope.h"
-#include "workers/link/answer.h"
 #include "workers/link/card.h"
+#include "workers/link/pending.h"
+#include "workers/link/respond.h"
 #include "workers/link/service.h"
 
-enum { RESPONSE_LIMIT = 33 << 20, PROGRESS_MS = 10000 };
-
-// A tool call that runs, and who waits for it.
-struct pending {
-    struct loop *loop;     // borrowed
-    struct answer *answer; // waits for us
-    const struct tool *tool;
-    char *id;    // owned; the raw JSON-RPC id
-    char *token; // owned; the raw progress token, "" for none
-    enum mcp_era era;
-    struct timer timer;
-    int64_t started_us;
-};
-
-static void pending_free(void *object)
-{
-    struct pending *p = object;
-    free(p->id);
-    free(p->token);
-    free(p);
-}
-
-static void answer_result(struct answer *answer, struct span id, struct span result)
-{
-    struct buffer json;
-    buffer_init(&json, RESPONSE_LIMIT);
-    if (mcp_write_result(&json, id, result) == 0)
-        answer_add(answer, buffer_span(&json));
-    else
-        answer_skip(answer);
-    buffer_fini(&json);
-}
-
-static void answer_error(struct answer *answer, struct span id, int code, struct span text)
-{
-    struct buffer json;
-    buffer_init(&json, RESPONSE_LIMIT);
-    (void)mcp_write_error(&json, id, code, text, SPAN_NONE);
-    answer_add(answer, buffer_span(&json));
-    buffer_fini(&json);
-}
-
-// A modern result says that it is one, and no question.
-static void answer_complete(struct answer *answer, struct span id, struct span result)
-{
-    struct buffer json;
-    buffer_init(&json, RESPONSE_LIMIT);
-    if (buffer_append_string(&json, "{\"resultType\":\"complete\",") == 0 &&
-        buffer_append(&json, span_slice(result, 1, result.size)) == 0)
-        answer_result(answer, id, buffer_span(&json));
-    else
-        answer_skip(answer);
-    buffer_fini(&json);
-}
-
 // --- tools/call -----------------------------------------------------------------------------
-
-static void on_ended(void *owner, struct span result)
-{
-    struct pending *p = owner;
-    timer_cancel(&p->timer);
-    if (span_is_absent(result))
-        answer_skip(p->answer);
-    else if (p->era == MCP_ERA_MODERN)
-        answer_complete(p->answer, span_from_string(p->id), result);
-    else
-        answer_result(p->answer, span_from_string(p->id), result);
-    loop_bury(p->loop, p, pending_free);
-}
-
-// Tells a client with a time-out of its own that the call still runs.
-static void on_progress(struct timer *timer)
-{
-    struct pending *p = CONTAINER_OF(timer, struct pending, timer);
-    int64_t seconds = (loop_now_us(p->loop) - p->started_us) / 1000000;
-    struct buffer json;
-    buffer_init(&json, 8192);
-    buffer_printf(&json,
-                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
-                  "\"progressToken\":%s,\"progress\":%" PRId64 ",\"message\":\"%s still runs, "
-                  "%" PRId64 " s so far\"}}",
-                  p->token, seconds, p->tool->name, seconds);
-    answer_notify(p->answer, buffer_span(&json));
-    buffer_fini(&json);
-    timer_start(timer, PROGRESS_MS);
-}
 
 static const struct tool *find_tool(const struct json *doc, const struct mcp_message *m,
                                     struct failure *why)
@@ -124,33 +34,10 @@ static void tools_call(struct service *s, const struct json *doc, const struct m
     struct failure why;
     const struct tool *tool = find_tool(doc, m, &why);
     if (tool == NULL) {
-        answer_error(answer, m->id, MCP_ERROR_PARAMS, span_from_string(why.text));
+        respond_error(answer, m->id, MCP_ERROR_PARAMS, span_from_string(why.text));
         return;
     }
-    struct pending *p = memory_new(sizeof *p);
-    *p = (struct pending){
-        .loop = s->options.loop,
-        .answer = answer,
-        .tool = tool,
-        .era = caller->era,
-        .id = memory_copy_span(m->id),
-        .token = memory_copy_span(m->progress_token != JSON_NONE ? json_raw(doc, m->progress_token)
-                                                                 : SPAN_NONE),
-        .started_us = loop_now_us(s->options.loop),
-    };
-    timer_init(&p->timer, s->options.loop, on_progress);
-    if (p->token[0] != '\0' && strlen(p->token) <= MCP_ID_BYTES)
-        timer_start(&p->timer, PROGRESS_MS);
-    const struct call_request request = {
-        .tool = tool,
-        .doc = doc,
-        .arguments = m->arguments,
-        .reader = caller->reader,
-        .session = caller->session,
-        .id = m->id,
-        .link_id = caller->link_id,
-    };
-    call_start(s->options.calls, &request, on_ended, p);
+    pending_call(s->pendings, tool, doc, m, caller, answer);
 }
 
 // --- what is answered at once ---------------------------------------------------------------
@@ -170,7 +57,7 @@ static void initialize(struct service *s, const struct json *doc, const struct m
     (void)caller;
     buffer_init(&result, 64 << 10);
     (void)card_write_initialize(initialize_revision(doc, m), &result);
-    answer_result(answer, m->id, buffer_span(&result));
+    respond_result(answer, m->id, buffer_span(&result));
     buffer_fini(&result);
 }
 
@@ -180,7 +67,7 @@ static void ping(struct service *s, const struct json *doc, const struct mcp_mes
     (void)s;
     (void)doc;
     (void)caller;
-    answer_result(answer, m->id, SPAN_LITERAL("{}"));
+    respond_result(answer, m->id, SPAN_LITERAL("{}"));
 }
 
 static void tools_list(struct service *s, const struct json *doc, const struct mcp_message *m,
@@ -192,7 +79,7 @@ static void tools_list(struct service *s, const struct json *doc, const struct m
     (void)caller;
     buffer_init(&result, 1 << 20);
     (void)card_write_tools(&result);
-    answer_result(answer, m->id, buffer_span(&result));
+    respond_result(answer, m->id, buffer_span(&result));
     buffer_fini(&result);
 }
 
@@ -201,7 +88,7 @@ static void cancelled(struct service *s, const struct json *doc, const struct mc
 {
     int id = json_get(doc, m->params, "requestId");
     if (id != JSON_NONE)
-        calls_cancel_request(s->options.calls, caller->session, json_raw(doc, id));
+        pendings_cancel_request(s->pendings, caller->session, json_raw(doc, id));
 }
 
 static const struct {
@@ -228,5 +115,5 @@ void dispatch_message(struct service *s, const struct json *doc, const struct mc
         methods[i].run(s, doc, m, caller, answer);
         return;
     }
-    answer_error(answer, m->id, MCP_ERROR_METHOD, SPAN_LITERAL("unknown method"));
+    respond_error(answer, m->id, MCP_ERROR_METHOD, SPAN_LITERAL("unknown method"));
 }

@@ -5,6 +5,7 @@
 #define WRIST_WORKERS_LINK_DISPATCH_H
 
 #include "gateway/lib/mcp/message.h"
+#include "gateway/lib/mcp/revision.h"
 
 struct answer;
 struct service;

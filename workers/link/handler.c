@@ -20,6 +20,23 @@ void respond_status(struct exchange *ex, int status)
     exchange_respond(ex, &head, SPAN_LITERAL(""));
 }
 
+void respond_events(struct exchange *ex, const char *session)
+{
+    const struct http_header headers[] = {
+        {SPAN_LITERAL("content-type"), SPAN_LITERAL("text/event-stream")},
+        {SPAN_LITERAL("cache-control"), SPAN_LITERAL("no-cache, no-transform")},
+        {SPAN_LITERAL("x-accel-buffering"), SPAN_LITERAL("no")},
+        {SPAN_LITERAL("mcp-session-id"), span_from_string(session)},
+    };
+    const struct http_response head = {
+        .status = 200,
+        .headers = headers,
+        .header_count = ARRAY_COUNT(headers) - (session[0] == '\0'),
+        .content_length = -1,
+    };
+    exchange_start(ex, &head);
+}
+
 void respond_failure(struct exchange *ex, const struct failure *why)
 {
     struct buffer json;

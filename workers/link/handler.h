@@ -31,6 +31,8 @@ static inline void handler_take(struct handler *h, const struct handler_ops *ops
 // Answers that are one piece.
 void respond_json(struct exchange *ex, int status, struct span json);
 void respond_status(struct exchange *ex, int status);
+// The head of an event stream; session: for Mcp-Session-Id, "" for none.
+void respond_events(struct exchange *ex, const char *session);
 void respond_failure(struct exchange *ex, const struct failure *why); // with the fault's status
 
 #endif

@@ -14,6 +14,8 @@
 #include "workers/init/life.h"
 #include "workers/link/card.h"
 #include "workers/link/origin.h"
+#include "workers/link/pending.h"
+#include "workers/link/replay.h"
 #include "workers/link/service.h"
 #include "workers/link/sessions.h"
 
@@ -36,6 +38,7 @@ struct route {
 static const struct route routes[] = {
     {"POST", "/mcp", LINKED | STAND_ALONE, ROUTE_USED, mcp_post},
     {"GET", "/mcp", STAND_ALONE, ROUTE_SEEN, mcp_get},
+    {"GET", "/mcp", LINKED, ROUTE_SEEN, mcp_resume},
     {"DELETE", "/mcp", STAND_ALONE, ROUTE_SEEN, mcp_delete},
     {"GET", "/card", LINKED, ROUTE_SEEN, card_get},
     {"POST", "/bind", LINKED, ROUTE_USED, bind_post},
@@ -180,6 +183,8 @@ struct service *link_new(const struct link_options *options, struct failure *why
     s->options = *options;
     s->hold = hold_new(options->start->generation);
     s->sessions = options->stand_alone ? sessions_new(options->loop) : NULL;
+    s->pendings = pendings_new(options->loop, options->calls, !options->stand_alone);
+    s->replay = replay_new(options->loop);
     buffer_init(&s->card, CARD_LIMIT);
     http_server_limits_default(&limits);
     limits.write_buffer_bytes = WRITE_BYTES_MAX;
@@ -217,6 +222,8 @@ void link_free(struct service *s)
         listener_close(s->listener);
     http_server_close(s->server);
     sessions_free(s->sessions);
+    replay_free(s->replay);
+    pendings_free(s->pendings);
     hold_free(s->hold);
     buffer_fini(&s->card);
     loop_bury(s->options.loop, s, free);

@@ -6,6 +6,8 @@
 #include "workers/link/accept.h"
 #include "workers/link/answer.h"
 #include "workers/link/dispatch.h"
+#include "workers/link/pending.h"
+#include "workers/link/replay.h"
 #include "workers/link/service.h"
 #include "workers/link/sessions.h"
 
@@ -84,6 +86,13 @@ static bool own_session_allows(struct exchange *ex, const struct caller *caller,
 
 // --- what it asks ---------------------------------------------------------------------------
 
+static void forget_session(struct service *s, struct span session)
+{
+    pendings_cancel_session(s->pendings, session);
+    replay_forget(s->replay, session);
+    reads_forget(s->options.reads, session);
+}
+
 static void open_session(struct service *s, const struct json *doc, const struct mcp_message *m,
                          char session[ID_SIZE])
 {
@@ -91,8 +100,14 @@ static void open_session(struct service *s, const struct json *doc, const struct
     sessions_open(s->sessions, initialize_revision(doc, m), session, evicted);
     if (evicted[0] == '\0')
         return;
-    calls_cancel_session(s->options.calls, span_from_string(evicted));
-    reads_forget(s->options.reads, span_from_string(evicted));
+    forget_session(s, span_from_string(evicted));
+}
+
+// Streams of the revisions that can resume one; initialize has no session to be found by.
+static bool is_kept(const struct mcp_request *request, const struct caller *caller)
+{
+    return request->era == MCP_ERA_LEGACY && request->revision >= MCP_REVISION_2025_03_26 &&
+           caller->session.size > 0 && request->messages[0].method != MCP_METHOD_INITIALIZE;
 }
 
 static void answer_all(struct service *s, struct exchange *ex, const struct json *doc,
@@ -115,6 +130,9 @@ static void answer_all(struct service *s, struct exchange *ex, const struct json
             .accepts_json = accepted.json,
             .accepts_events = accepted.events,
             .session = session[0] != '\0' ? span_from_string(session) : SPAN_NONE,
+            .replay = is_kept(request, caller) ? s->replay : NULL,
+            .ring = caller->session,
+            .primes = request->revision >= MCP_REVISION_2025_11_25,
         };
         answer = answer_new(s->options.loop, ex, &options);
     }
@@ -177,6 +195,28 @@ void mcp_post(struct service *s, struct exchange *ex)
         refuse(ex, 415, MCP_ERROR_LEGACY, "Content-Type must be application/json");
 }
 
+// --- a stream that is read again ------------------------------------------------------------
+
+// False where nothing more can come after the event that the client saw last.
+static bool resume(struct service *s, struct exchange *ex, struct span session)
+{
+    struct span last = exchange_header(ex, "last-event-id");
+    struct replay_stream *stream = replay_find(s->replay, session, last);
+    if (stream == NULL)
+        return false;
+    respond_events(ex, "");
+    replay_resume(stream, last, ex);
+    return true;
+}
+
+// 204: there is nothing to wait for here.
+void mcp_resume(struct service *s, struct exchange *ex)
+{
+    struct caller caller;
+    if (linked_caller(s, ex, &caller) && !resume(s, ex, caller.session))
+        respond_status(ex, 204);
+}
+
 // --- stand-alone: the stream and the end of a session ---------------------------------------
 
 static bool named_session(struct service *s, struct exchange *ex, struct span *id)
@@ -198,7 +238,8 @@ void mcp_get(struct service *s, struct exchange *ex)
     struct accepted accepted;
     if (!accept_read(exchange_header(ex, "accept"), &accepted) || !accepted.events)
         refuse(ex, 406, MCP_ERROR_LEGACY, "Accept lacks text/event-stream");
-    else if (named_session(s, ex, &id) && !sessions_hold_stream(s->sessions, id, ex))
+    else if (named_session(s, ex, &id) && !resume(s, ex, id) &&
+             !sessions_hold_stream(s->sessions, id, ex))
         refuse(ex, 409, MCP_ERROR_LEGACY, "this session has a stream already");
 }
 
@@ -207,8 +248,7 @@ void mcp_delete(struct service *s, struct exchange *ex)
     struct span id;
     if (!named_session(s, ex, &id))
         return;
-    calls_cancel_session(s->options.calls, id);
-    reads_forget(s->options.reads, id);
+    forget_session(s, id);
     sessions_end(s->sessions, id);
     respond_status(ex, 204);
 }

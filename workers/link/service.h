@@ -9,12 +9,16 @@
 #include "workers/link/hold.h"
 #include "workers/link/link.h"
 
+struct pendings;
+struct replay;
 struct sessions;
 
 struct service {
     struct link_options options;
     struct hold *hold;
     struct sessions *sessions; // stand-alone only, else NULL
+    struct pendings *pendings;
+    struct replay *replay;
     struct http_server *server;
     struct listener *listener;
     struct buffer card;
@@ -28,6 +32,7 @@ void body_collect(struct service *s, struct exchange *ex, size_t limit_bytes,
 // The routes' functions.
 void mcp_post(struct service *s, struct exchange *ex);
 void mcp_get(struct service *s, struct exchange *ex);    // stand-alone
+void mcp_resume(struct service *s, struct exchange *ex); // linked
 void mcp_delete(struct service *s, struct exchange *ex); // stand-alone
 void card_get(struct service *s, struct exchange *ex);
 void bind_post(struct service *s, struct exchange *ex);

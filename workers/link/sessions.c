@@ -124,14 +124,8 @@ bool sessions_hold_stream(struct sessions *s, struct span id, struct exchange *e
     struct session *session = table_get(s->by_id, id);
     if (session == NULL || session->stream.ex != NULL)
         return false;
-    const struct http_header headers[] = {
-        {SPAN_LITERAL("content-type"), SPAN_LITERAL("text/event-stream")},
-        {SPAN_LITERAL("cache-control"), SPAN_LITERAL("no-cache, no-transform")},
-        {SPAN_LITERAL("x-accel-buffering"), SPAN_LITERAL("no")},
-    };
-    const struct http_response head = {200, headers, ARRAY_COUNT(headers), -1};
     handler_take(&session->stream, &stream_ops, ex);
-    exchange_start(ex, &head);
+    respond_events(ex, "");
     on_timer(&session->timer);
     return true;
 }
