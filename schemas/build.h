@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inside of building nodes: what lower.c, plain.c, union.c, object.c and array.c share.
+// Inside of building nodes: what the files share that make a node from a view.
 #ifndef WRIST_SCHEMAS_BUILD_H
 #define WRIST_SCHEMAS_BUILD_H
 
@@ -33,20 +33,22 @@ void building_give(struct flattener *f, struct building *g);
 void build_object(struct building *g); // properties and prefix before their places are known
 void build_array(struct building *g);
 void build_conditional_properties(struct building *g);
-bool build_object_member(struct building *g, enum keyword k); // false: not its keyword
+void build_exclusive(struct building *g, enum keyword k); // an exclusive bound the provider lacks
+// Each puts the member that a keyword comes to; false where the keyword is not its own.
+bool build_value_member(struct building *g, enum keyword k);
+bool build_note_member(struct building *g, enum keyword k);
+bool build_object_member(struct building *g, enum keyword k);
 bool build_array_member(struct building *g, enum keyword k);
 bool build_logic_member(struct building *g, enum keyword k);
-void build_value_member(struct building *g, enum keyword k);
-struct node *build_finish(struct building *g);
+bool build_bound_member(struct building *g, enum keyword k);
 
-struct part *parts_flagged(struct flattener *f, const struct part *parts, unsigned flags);
-struct part *part_of_alternatives(struct flattener *f, const struct alternatives *any);
 struct site site_below(struct site s, bool deeper);
-bool demands_anything(const struct flattener *f, const struct part *parts);
 struct node *schema_node_new(struct flattener *f, const struct builder *b);
 struct node *node_own(struct flattener *f, const struct node *n);
 // Puts title, description (with the hints) and the like around a node that has none of them.
 struct node *with_notes(struct flattener *f, struct view *v, struct node *n, struct site s);
+// A value as JSON without white space.
+struct span compact(struct flattener *f, int node);
 struct span description_text(struct flattener *f, const struct view *v);
 struct span number_text(struct flattener *f, uint64_t n);
 bool raw_i64(struct span raw, int64_t *out);

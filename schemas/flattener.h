@@ -66,12 +66,20 @@ struct span flattener_printf(struct flattener *f, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void flattener_lose(struct flattener *f, enum loss row, int node, const char *what);
 void flattener_refuse(struct flattener *f, int node, const char *what);
-struct part *part_new(struct flattener *f, int node, unsigned flags, struct part *next);
 void hint_add(struct flattener *f, struct view *v, struct span text);
 // "name: value", the value compact and cut to a length that a description can bear.
 void hint_value(struct flattener *f, struct view *v, const char *name, int node);
 void hint_parts(struct flattener *f, struct view *v, const char *name, const struct part *parts);
 struct span canonical_key(struct flattener *f, struct span raw);
+
+struct part *part_new(struct flattener *f, int node, unsigned flags, struct part *next);
+// A copy of a list with flags put on each part.
+struct part *parts_flagged(struct flattener *f, const struct part *parts, unsigned flags);
+struct part *part_of_alternatives(struct flattener *f, const struct alternatives *any);
+void parts_append(struct part **list, struct part *more);
+// False where it is sure, without gathering them, that they demand nothing.
+bool parts_demand(const struct flattener *f, const struct part *parts);
+bool parts_refuse_all(const struct flattener *f, const struct part *parts); // false is among them
 
 void gather(struct flattener *f, const struct part *parts, struct view *v, bool root);
 struct entry *entries_add(struct flattener *f, struct entries *e, struct span key);

@@ -62,7 +62,7 @@ static void cut_to_types(struct gathering *g, int target)
     int type = json_get(g->f->j, target, "type");
     int nullable = json_get(g->f->j, target, "nullable");
     if (type != JSON_NONE)
-        gather_keyword(g, KW_TYPE, type, 0);
+        gather_keyword(g, KW_TYPE, type);
     if (json_type(g->f->j, nullable) == JSON_TRUE)
         g->v->null_flag = true;
 }
@@ -201,7 +201,7 @@ static void gather_object(struct gathering *g)
     }
     int last[KW_COUNT]; // of duplicate keys the last one counts
     g->v->parts_seen += find_last(f, node, last);
-    gather_begin(g, node);
+    gather_begin(g);
     JSON_EACH(value, f->j, node)
     {
         enum keyword k = keyword_of(f, value);
@@ -211,9 +211,9 @@ static void gather_object(struct gathering *g)
             continue;
         note_order(g->v, k);
         if (k == KW_UNKNOWN || last[k] == value)
-            gather_keyword(g, k, value, node);
+            gather_keyword(g, k, value);
     }
-    gather_end(g, node);
+    gather_end(g);
 }
 
 static void gather_part(struct gathering *g)
@@ -238,7 +238,7 @@ static void gather_part(struct gathering *g)
         return;
     case JSON_STRING: // "directory": "string"
         flattener_lose(f, LOSS_REPAIRED, node, "a type's name where its schema belongs");
-        gather_keyword(g, KW_TYPE, node, node);
+        gather_keyword(g, KW_TYPE, node);
         return;
     default:
         flattener_lose(f, LOSS_REPAIRED, node, "not a schema");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inside of gathering: what gather.c and merge.c share.
+// Inside of gathering: what gather.c and merge*.c share.
 #ifndef WRIST_SCHEMAS_GATHER_H
 #define WRIST_SCHEMAS_GATHER_H
 
@@ -25,10 +25,10 @@ struct gathering {
 
 void gather_push(struct gathering *g, int node, unsigned flags);
 void gather_reference(struct gathering *g, enum keyword k, int value);
-void gather_keyword(struct gathering *g, enum keyword k, int value, int node);
+void gather_keyword(struct gathering *g, enum keyword k, int value);
 void gather_union(struct gathering *g, const struct alternatives *any);
-void gather_begin(struct gathering *g, int node);
-void gather_end(struct gathering *g, int node);
+void gather_begin(struct gathering *g);
+void gather_end(struct gathering *g);
 void gather_settle(struct gathering *g);
 bool gather_is_note(enum keyword k);
 

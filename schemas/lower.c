@@ -209,29 +209,3 @@ struct node *lower(struct flattener *f, const struct part *parts, struct site s)
     int target = plain ? plain_target(f, parts) : JSON_NONE;
     return target != JSON_NONE ? lower_inlined(f, target, parts, s) : lower_anew(f, parts, s);
 }
-
-struct part *part_new(struct flattener *f, int node, unsigned flags, struct part *next)
-{
-    struct part *p = flattener_alloc(f, sizeof *p);
-    *p = (struct part){.next = next, .node = node, .flags = flags};
-    return p;
-}
-
-// A copy of a list with flags put on each part.
-struct part *parts_flagged(struct flattener *f, const struct part *parts, unsigned flags)
-{
-    struct part *first = NULL, **at = &first;
-    for (; parts != NULL; parts = parts->next) {
-        *at = part_new(f, parts->node, parts->flags | flags, NULL);
-        (*at)->any = parts->any;
-        at = &(*at)->next;
-    }
-    return first;
-}
-
-struct part *part_of_alternatives(struct flattener *f, const struct alternatives *any)
-{
-    struct part *p = part_new(f, JSON_NONE, 0, NULL);
-    p->any = any;
-    return p;
-}

@@ -125,6 +125,61 @@ struct span description_text(struct flattener *f, const struct view *v)
     return out;
 }
 
+static void put_note(struct building *g, enum keyword k)
+{
+    struct flattener *f = g->f;
+    int node = g->v->text[k];
+    if (node == JSON_NONE)
+        return;
+    bool null_default = k == KW_DEFAULT && json_type(f->j, node) == JSON_NULL;
+    if (null_default && !f->p->keeps[KW_ALL_OF] &&
+        ((g->v->typed && !(g->types & TYPE_NULL)) || f->p->null_style == NULL_FLAG))
+        return;
+    if (f->p->keeps[k])
+        builder_raw(&g->b, k, compact(f, node));
+    else if (k != KW_TITLE && k != KW_DISCRIMINATOR && !null_default)
+        hint_value(f, g->v, keyword_name(k), node);
+}
+
+static void put_mark(struct building *g, enum keyword k, bool on, const char *word)
+{
+    if (!on)
+        return;
+    if (g->f->p->keeps[k])
+        builder_raw(&g->b, k, SPAN_LITERAL("true"));
+    else
+        hint_add(g->f, g->v, span_from_string(word));
+}
+
+bool build_note_member(struct building *g, enum keyword k)
+{
+    switch (k) {
+    case KW_CONTENT_ENCODING:
+    case KW_CONTENT_MEDIA_TYPE:
+    case KW_TITLE:
+    case KW_DEFAULT:
+    case KW_EXAMPLE:
+    case KW_EXAMPLES:
+        put_note(g, k);
+        return true;
+    case KW_DEPRECATED:
+        put_mark(g, k, g->v->deprecated, "deprecated");
+        return true;
+    case KW_READ_ONLY:
+        put_mark(g, k, g->v->read_only, "read-only");
+        return true;
+    case KW_WRITE_ONLY:
+        put_mark(g, k, g->v->write_only, "write-only");
+        return true;
+    case KW_DESCRIPTION: // its place; what it says is known last
+        builder_raw(&g->b, KW_DESCRIPTION, SPAN_NONE);
+        g->description_at = g->b.count;
+        return true;
+    default:
+        return false;
+    }
+}
+
 static bool is_union(struct node *n)
 {
     return schema_node_member(n, KW_ANY_OF) != NULL || schema_node_member(n, KW_ONE_OF) != NULL;
@@ -154,7 +209,7 @@ static void list_notes(struct building *g, struct builder *front, struct builder
             continue;
         g->done[k] = true;
         g->b.count = 0;
-        build_value_member(g, k);
+        build_note_member(g, k);
         struct builder *to = behind ? back : front;
         if (g->b.count > 0)
             to->member[to->count++] = g->b.member[0];

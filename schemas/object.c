@@ -3,26 +3,6 @@
 #include "gateway/lib/base/memory.h"
 #include "schemas/build.h"
 
-static bool is_open_schema(const struct flattener *f, const struct part *parts)
-{
-    return !demands_anything(f, parts);
-}
-
-// What is sure to be open without gathering it: true, {}, and nothing.
-bool demands_anything(const struct flattener *f, const struct part *parts)
-{
-    for (; parts != NULL; parts = parts->next) {
-        if (parts->any != NULL)
-            return true;
-        if (json_type(f->j, parts->node) == JSON_TRUE)
-            continue;
-        if (json_type(f->j, parts->node) != JSON_OBJECT ||
-            json_first(f->j, parts->node) != JSON_NONE)
-            return true;
-    }
-    return false;
-}
-
 static bool is_required(const struct view *v, struct span key)
 {
     return entries_find(&v->required, key) != NULL;
@@ -198,7 +178,7 @@ static void put_additional_value(struct building *g)
     struct view *v = g->v;
     struct site below = site_below(g->s, true);
     below.below_map = f->p->inline_in_maps;
-    if (is_open_schema(f, v->additional)) {
+    if (!parts_demand(f, v->additional)) {
         builder_raw(&g->b, KW_ADDITIONAL_PROPERTIES, SPAN_LITERAL("true"));
         return;
     }
@@ -211,19 +191,11 @@ static void put_additional_value(struct building *g)
         builder_node(&g->b, KW_ADDITIONAL_PROPERTIES, n);
 }
 
-static bool is_closed(const struct flattener *f, const struct view *v)
-{
-    for (const struct part *p = v->additional; p != NULL; p = p->next)
-        if (p->any == NULL && json_type(f->j, p->node) == JSON_FALSE)
-            return true;
-    return false;
-}
-
 static void put_additional(struct building *g)
 {
     struct flattener *f = g->f;
     struct view *v = g->v;
-    bool closed = is_closed(f, v);
+    bool closed = parts_refuse_all(f, v->additional);
     if (f->p->strict) {
         if (!closed)
             flattener_lose(f, LOSS_STRICT, v->origin, "an open object was closed");
@@ -246,7 +218,7 @@ static void put_additional(struct building *g)
         put_additional_value(g);
     } else if (closed) {
         flattener_lose(f, LOSS_OPENED, v->origin, "it cannot be closed");
-    } else if (!is_open_schema(f, v->additional)) {
+    } else if (parts_demand(f, v->additional)) {
         hint_parts(f, v, "other properties", v->additional);
         flattener_lose(f, LOSS_TOLD, v->origin, "additionalProperties");
     }
@@ -354,10 +326,39 @@ static void put_unevaluated(struct building *g)
     flattener_lose(f, LOSS_OPENED, g->v->origin, "unevaluatedProperties");
 }
 
+// A property ordering names properties that exist.
+static void put_ordering(struct building *g)
+{
+    struct flattener *f = g->f;
+    struct buffer text;
+    if (json_type(f->j, g->v->ordering) != JSON_ARRAY || !f->p->keeps[KW_PROPERTY_ORDERING])
+        return;
+    buffer_init(&text, json_raw(f->j, g->v->ordering).size + 2);
+    buffer_append_char(&text, '[');
+    JSON_EACH(one, f->j, g->v->ordering)
+    {
+        struct span raw = json_raw(f->j, one);
+        if (json_type(f->j, one) != JSON_STRING)
+            continue;
+        struct span key = canonical_key(f, span_slice(raw, 1, raw.size - 1));
+        bool known = false;
+        for (uint32_t i = 0; i < g->property_count && !known; i++)
+            known = span_equals(g->properties[i].key, key);
+        if (known) {
+            buffer_append_string(&text, buffer_size(&text) > 1 ? ",\"" : "\"");
+            buffer_append(&text, key);
+            buffer_append_char(&text, '"');
+        }
+    }
+    buffer_append_char(&text, ']');
+    if (buffer_size(&text) > 2)
+        builder_raw(&g->b, KW_PROPERTY_ORDERING, arena_copy(f->arena, buffer_span(&text)));
+    buffer_fini(&text);
+}
+
 bool build_object_member(struct building *g, enum keyword k)
 {
-    if (keyword_types(k) != TYPE_OBJECT || keyword_shape(k) == SHAPE_COUNT ||
-        k == KW_PROPERTY_ORDERING)
+    if (keyword_types(k) != TYPE_OBJECT || keyword_shape(k) == SHAPE_COUNT)
         return false;
     if ((g->types & TYPE_OBJECT) == 0)
         return true;
@@ -385,6 +386,9 @@ bool build_object_member(struct building *g, enum keyword k)
         return true;
     case KW_UNEVALUATED_PROPERTIES:
         put_unevaluated(g);
+        return true;
+    case KW_PROPERTY_ORDERING:
+        put_ordering(g);
         return true;
     default:
         return true;

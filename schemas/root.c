@@ -12,14 +12,6 @@ struct fold {
     unsigned depth, branches_left;
 };
 
-static bool is_closed_by(const struct flattener *f, const struct part *parts)
-{
-    for (; parts != NULL; parts = parts->next)
-        if (parts->any == NULL && json_type(f->j, parts->node) == JSON_FALSE)
-            return true;
-    return false;
-}
-
 static void fold_unions(struct fold *fold, struct view *v);
 
 // The branches that an object can be, each as a view without unions.
@@ -67,18 +59,11 @@ static struct part *property_in_any(struct flattener *f, struct view *const *bra
             bool given;
             const struct part *parts = part_in(branch[i], key, &given);
             if (given != (pass == 0) ||
-                (!given && branch[i]->has_additional && is_closed_by(f, parts)))
+                (!given && branch[i]->has_additional && parts_refuse_all(f, parts)))
                 continue;
             any->branch[any->count++] = parts_flagged(f, parts, 0);
         }
     return part_of_alternatives(f, any);
-}
-
-static void append(struct part **list, struct part *more)
-{
-    while (*list != NULL)
-        list = &(*list)->next;
-    *list = more;
 }
 
 static bool required_in_all(struct view *const *branch, size_t count, struct span key)
@@ -120,10 +105,10 @@ static void add_properties(struct flattener *f, struct view *v, struct view *con
                 continue;
             if (e->made == 0) {
                 e->made = now;
-                append(&e->parts, parts_flagged(f, v->additional, 0));
+                parts_append(&e->parts, parts_flagged(f, v->additional, 0));
             }
             e->stamp = now;
-            append(&e->parts, property_in_any(f, branch, count, key));
+            parts_append(&e->parts, property_in_any(f, branch, count, key));
         }
 }
 
@@ -136,13 +121,13 @@ static void fold_branches(struct flattener *f, struct view *v, struct view *cons
             entries_add(f, &v->required, branch[0]->required.list[k].key);
     bool closed = true;
     for (size_t i = 0; i < count; i++) {
-        closed = closed && branch[i]->has_additional && is_closed_by(f, branch[i]->additional);
+        closed = closed && branch[i]->has_additional && parts_refuse_all(f, branch[i]->additional);
         if (v->text[KW_DESCRIPTION] == JSON_NONE && branch[i]->text[KW_DESCRIPTION] != JSON_NONE)
             hint_value(f, v, "alternative", branch[i]->text[KW_DESCRIPTION]);
     }
     if (closed && v->patterns.count == 0) {
         v->has_additional = true;
-        append(&v->additional, parts_flagged(f, branch[0]->additional, 0));
+        parts_append(&v->additional, parts_flagged(f, branch[0]->additional, 0));
     }
     tell_branches(f, v, branch, count);
     flattener_lose(f, LOSS_ROOT_UNION, v->origin, "alternatives became one object");

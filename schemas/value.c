@@ -228,3 +228,35 @@ int value_write(const struct json *j, int node, struct buffer *out)
     }
     return rc == 0 ? buffer_append_char(out, object ? '}' : ']') : rc;
 }
+
+struct value_set value_set_new(const struct json *j, struct arena *arena, size_t count)
+{
+    uint32_t slots = 4;
+    while (slots < count * 2)
+        slots *= 2;
+    struct value_set s = {j, arena_alloc(arena, slots * sizeof(int)), slots};
+    memset(s.slots, 0xff, slots * sizeof(int)); // JSON_NONE
+    return s;
+}
+
+static int *value_set_slot(const struct value_set *s, int node)
+{
+    uint32_t at = (uint32_t)value_hash(s->j, node) & (s->slot_count - 1);
+    while (s->slots[at] != JSON_NONE && !value_equal(s->j, s->slots[at], node))
+        at = (at + 1) & (s->slot_count - 1);
+    return &s->slots[at];
+}
+
+bool value_set_has(const struct value_set *s, int node)
+{
+    return *value_set_slot(s, node) != JSON_NONE;
+}
+
+bool value_set_add(struct value_set *s, int node)
+{
+    int *slot = value_set_slot(s, node);
+    bool new = *slot == JSON_NONE;
+    if (new)
+        *slot = node;
+    return new;
+}

@@ -13,4 +13,15 @@ unsigned value_type(const struct json *j, int node); // one TYPE_ bit; 1.0 is an
 int value_write(const struct json *j, int node, struct buffer *out);
 uint64_t hash_bytes(uint64_t seed, struct span bytes); // seeded per process
 
+// A set of values by content, in an open table.
+struct value_set {
+    const struct json *j;
+    int *slots;
+    uint32_t slot_count;
+};
+
+struct value_set value_set_new(const struct json *j, struct arena *arena, size_t count);
+bool value_set_has(const struct value_set *s, int node);
+bool value_set_add(struct value_set *s, int node); // tells whether it was new
+
 #endif
