@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "workers/link/bash.h"
 #include "workers/link/call.h"
 #include "workers/options.h"
+#include "workers/snapshots/pack.h"
 
 enum {
     READS_MAX = 16384,
@@ -33,6 +35,7 @@ struct worker {
     struct loop *loop;
     struct reaper *reaper;
     struct workspace *workspace;
+    int snapshots_fd; // owned; -1: none are kept
     struct seccomp_program *seccomp;
     struct command_identity commands;
     struct life *life;
@@ -127,6 +130,22 @@ static int prepare_commands(struct worker *w, struct failure *why)
     return fault;
 }
 
+// As the user whose disk it counts against. Without it everything else works.
+static void open_snapshots(struct worker *w)
+{
+    const struct worker_start *s = &w->options.start;
+    struct failure why;
+    if (!s->weak_isolation) {
+        setfsgid((gid_t)s->command_gid);
+        setfsuid((uid_t)s->command_uid);
+    }
+    w->snapshots_fd = pack_make(workspace_root_fd(w->workspace, WORKSPACE_MAIN), &why);
+    setfsgid(getgid());
+    setfsuid(getuid());
+    if (w->snapshots_fd < 0)
+        LOG(LOG_WARN, "worker.no_snapshots", LOG_FAILURE(&why));
+}
+
 static void make_hands(struct worker *w)
 {
     const struct worker_start *s = &w->options.start;
@@ -134,7 +153,11 @@ static void make_hands(struct worker *w)
         .loop = w->loop,
         .reaper = w->reaper,
         .reads = w->reads,
-        .task = {w->workspace, (uid_t)s->command_uid, (gid_t)s->command_gid, s->weak_isolation},
+        .task = {.workspace = w->workspace,
+                 .snapshots_fd = w->snapshots_fd,
+                 .uid = (uid_t)s->command_uid,
+                 .gid = (gid_t)s->command_gid,
+                 .same_user = s->weak_isolation},
         .hands = HANDS_MAX,
         .waiting = WAITING_MAX,
     };
@@ -188,6 +211,7 @@ static int start(struct worker *w, struct failure *why)
         return fault;
     w->life = life_new(w->loop, w->options.start.orphan_ms, on_life_over, w);
     w->reads = reads_new(READS_MAX);
+    open_snapshots(w);
     make_hands(w);
     return open_link(w, why);
 }
@@ -214,6 +238,8 @@ static void finish(struct worker *w)
     reads_free(w->reads);
     life_free(w->life);
     seccomp_program_free(w->seccomp);
+    if (w->snapshots_fd >= 0)
+        close(w->snapshots_fd);
     workspace_close(w->workspace);
     reaper_free(w->reaper);
     timer_cancel(&w->drain);

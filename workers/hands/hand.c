@@ -19,6 +19,7 @@ struct hand {
     int socket;
     struct buffer in;
     struct workspace *workspace;
+    int snapshots_fd;
 };
 
 static int become(const struct hand_task *task, struct failure *why)
@@ -106,6 +107,7 @@ static void run_call(struct hand *h, struct span payload)
     tool_result_init(&result);
     const struct tool_env env = {
         .workspace = h->workspace,
+        .snapshots_fd = h->snapshots_fd,
         .clock = clock_system(),
         .deadline_us = call.deadline_us,
         .was_read = was_read,
@@ -205,7 +207,7 @@ static void serve(struct hand *h)
 void hand_run(int socket, void *task)
 {
     const struct hand_task *t = task;
-    struct hand h = {.socket = socket, .workspace = t->workspace};
+    struct hand h = {.socket = socket, .workspace = t->workspace, .snapshots_fd = t->snapshots_fd};
     buffer_init(&h.in, FRAME_LIMIT + sizeof(struct frame_head) + (64 << 10));
     if (become(t, NULL) == 0)
         serve(&h);

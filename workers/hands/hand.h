@@ -13,6 +13,7 @@ struct workspace;
 
 struct hand_task {
     struct workspace *workspace; // borrowed; its fds are kept
+    int snapshots_fd;            // borrowed; -1 where snapshots cannot be kept
     uid_t uid;
     gid_t gid;
     bool same_user;

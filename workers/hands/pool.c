@@ -222,6 +222,8 @@ static struct hand *hand_spawn(struct hand_pool *p, struct failure *why)
         if (workspace_has_root(task.workspace, (enum workspace_root)root))
             spawn.keep[spawn.keep_count++] =
                 workspace_root_fd(task.workspace, (enum workspace_root)root);
+    if (task.snapshots_fd >= 0)
+        spawn.keep[spawn.keep_count++] = task.snapshots_fd;
     int socket;
     pid_t pid = spawn_start(&spawn, &socket, why);
     if (pid < 0)

@@ -2,6 +2,7 @@
 // Every tool once. The texts are read by models: say what they need to use the tool right.
 #include "workers/tools/files.h"
 #include "workers/tools/search.h"
+#include "workers/tools/snapshot.h"
 #include "workers/tools/tool.h"
 
 #include "gateway/lib/base/memory.h"
@@ -206,6 +207,45 @@ static const struct tool_param kill_shell_params[] = {
      .description = "As Bash with run_in_background returned it"},
     {0},
 };
+
+#define SNAPSHOT_NAME_PARAM                                                                        \
+    {                                                                                              \
+        .name = "name", .type = TOOL_STRING, .required = true, .min = 1, .max = 64,                \
+        .description = "The snapshot's name: letters, digits, '.', '-' and '_'"                    \
+    }
+
+static const struct tool_param snapshot_create_params[] = {
+    SNAPSHOT_NAME_PARAM,
+    {.name = "description",
+     .type = TOOL_STRING,
+     .max = 1024,
+     .description = "What it is, for the list"},
+    {.name = "replace",
+     .type = TOOL_BOOLEAN,
+     .description = "Take the place of a snapshot with this name"},
+    {0}};
+
+static const struct tool_param snapshot_restore_params[] = {
+    SNAPSHOT_NAME_PARAM,
+    {.name = "keep_current",
+     .type = TOOL_BOOLEAN,
+     .fallback = 1,
+     .description = "Keep the present state first, as the snapshot before-restore"},
+    {0}};
+
+static const struct tool_param snapshot_diff_params[] = {
+    SNAPSHOT_NAME_PARAM,
+    {.name = "to",
+     .type = TOOL_STRING,
+     .min = 1,
+     .max = 64,
+     .description = "Another snapshot to compare with; left out: the workspace as it is now"},
+    {.name = "names_only",
+     .type = TOOL_BOOLEAN,
+     .description = "Only which paths differ, not their lines"},
+    {0}};
+
+static const struct tool_param no_params[] = {{0}};
 
 static const char check_output_schema[] =
     "{\"type\":\"object\",\"properties\":{"
@@ -431,6 +471,43 @@ const struct tool tool_table[] = {
      .output_schema = check_output_schema,
      .annotations = {.destructive = true, .open_world = true},
      .place = TOOL_COMMAND},
+    {.name = "snapshot_create",
+     .title = "Take a snapshot",
+     .description =
+         "Keeps the whole workspace as it is now under a name: every file, ignored ones, .git and "
+         "empty directories too, with modes and times. It lies outside the workspace, ends with "
+         "the sandbox, and unchanged contents are kept only once.",
+     .params = snapshot_create_params,
+     .annotations = {.destructive = false},
+     .place = TOOL_HAND,
+     .run = snapshot_create_run},
+    {.name = "snapshot_diff",
+     .title = "Compare with a snapshot",
+     .description = "Shows what differs between a snapshot and the workspace now (or another "
+                    "snapshot): A added, D removed, M content, T type, m mode; then unified "
+                    "diffs. The answer says what it leaves out.",
+     .params = snapshot_diff_params,
+     .annotations = {.read_only = true, .idempotent = true},
+     .place = TOOL_HAND,
+     .run = snapshot_diff_run},
+    {.name = "snapshot_list",
+     .title = "List the snapshots",
+     .description = "Lists the snapshots, newest first, with their time, files and bytes.",
+     .params = no_params,
+     .annotations = {.read_only = true, .idempotent = true},
+     .place = TOOL_HAND,
+     .run = snapshot_list_run},
+    {.name = "snapshot_restore",
+     .title = "Go back to a snapshot",
+     .description =
+         "Makes the workspace exactly what it was at a snapshot: what was added since is removed, "
+         "what was removed or changed comes back, modes and times too. Says what it changed. The "
+         "present state is kept first as before-restore. End background commands that write "
+         "before it.",
+     .params = snapshot_restore_params,
+     .annotations = {.destructive = true, .idempotent = true},
+     .place = TOOL_HAND,
+     .run = snapshot_restore_run},
 };
 
 const size_t tool_count = ARRAY_COUNT(tool_table);

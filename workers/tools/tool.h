@@ -54,6 +54,7 @@ enum tool_read_state {
 // What a call stands on. The worker fills it; the callbacks are synchronous.
 struct tool_env {
     struct workspace *workspace;
+    int snapshots_fd; // the file that snapshots lie in, or -1
     const struct clock *clock;
     int64_t deadline_us; // monotonic; 0: none
     // `path` is the canonical one, for example "/workspace/src/main.c".

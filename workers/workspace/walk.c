@@ -38,6 +38,8 @@ static void note_passed_over(struct walker *w, size_t *counter)
         snprintf(w->report->example, sizeof w->report->example, "%.*s",
                  SPAN_ARGS(span_of(w->path, w->size)));
     ++*counter;
+    if (w->options->passed_over != NULL)
+        w->options->passed_over(w->options->ctx, span_of(w->path, w->size));
 }
 
 static bool is_temporary(const char *name)
@@ -52,7 +54,7 @@ static unsigned char type_of(int dir_fd, const struct dirent *entry)
         return entry->d_type;
     if (fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return DT_UNKNOWN;
-    return S_ISDIR(st.st_mode) ? DT_DIR : S_ISREG(st.st_mode) ? DT_REG : DT_UNKNOWN;
+    return (unsigned char)IFTODT(st.st_mode);
 }
 
 static bool add_entry(struct entries *e, unsigned char type, const char *name)
@@ -90,9 +92,8 @@ static void load_entries(struct walker *w, DIR *dir, struct entries *e)
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || is_temporary(name))
             continue;
         unsigned char type = type_of(fd, entry);
-        if (type != DT_REG && type != DT_DIR)
-            continue;
-        if (type == DT_DIR && strcmp(name, ".git") == 0)
+        if (!w->options->everything &&
+            ((type != DT_REG && type != DT_DIR) || (type == DT_DIR && strcmp(name, ".git") == 0)))
             continue;
         if (!add_entry(e, type, name)) {
             note_passed_over(w, &w->report->too_deep);
@@ -138,14 +139,12 @@ static int walk_entry(struct walker *w, int fd, unsigned char type, const char *
     }
     w->size = before + (size_t)size;
     struct span path = span_of(w->path, w->size);
-    if (!w->options->include_ignored && ignore_covers(w->rules, path, type == DT_DIR)) {
-        // left out
-    } else if (type == DT_DIR) {
-        rc = walk_subdirectory(w, fd, name, depth, why);
-    } else {
-        struct walk_file file = {fd, name, path, span_slice(path, w->begin, path.size)};
+    struct walk_file file = {fd, name, type, path, span_slice(path, w->begin, path.size)};
+    bool left_out = !w->options->include_ignored && ignore_covers(w->rules, path, type == DT_DIR);
+    if (!left_out && (type != DT_DIR || w->options->everything))
         rc = w->options->file(w->options->ctx, &file, why);
-    }
+    if (!left_out && type == DT_DIR && rc == 0)
+        rc = walk_subdirectory(w, fd, name, depth, why);
     w->size = before;
     w->path[before] = '\0';
     return rc;

@@ -51,6 +51,7 @@ static inline int caller_setup(void **state)
         .clock = clock_system(),
         .was_read = caller_was_read,
         .note_read = caller_note_read,
+        .snapshots_fd = -1,
         .is_cancelled = caller_is_cancelled,
         .ctx = c,
     };
