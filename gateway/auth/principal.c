@@ -11,6 +11,7 @@
 struct principal {
     size_t holds;
     char hash[PRINCIPAL_HASH_SIZE];
+    char tenant_hash[ID_SIZE];
     char *subject, *tenant, *provider; // owned
     char **profiles;                   // owned; none: all
     size_t profile_count;
@@ -34,6 +35,8 @@ struct principal *principal_new(const struct principal_values *values)
     hash_part(s, values->tenant);
     sha256_finish(s, digest);
     hex_encode(span_of(digest, sizeof digest), p->hash);
+    sha256(span_from_string(values->tenant), digest);
+    hex_encode(span_of(digest, ID_SIZE / 2), p->tenant_hash);
     p->holds = 1;
     p->subject = memory_copy_string(values->subject);
     p->tenant = memory_copy_string(values->tenant);
@@ -72,6 +75,11 @@ const char *principal_hash(const struct principal *p)
 const char *principal_subject(const struct principal *p)
 {
     return p->subject;
+}
+
+const char *principal_tenant_hash(const struct principal *p)
+{
+    return p->tenant_hash;
 }
 
 const char *principal_tenant(const struct principal *p)

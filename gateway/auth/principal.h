@@ -16,6 +16,7 @@ struct principal;
 const char *principal_hash(const struct principal *p); // SHA-256 over issuer, subject, tenant; hex
 const char *principal_subject(const struct principal *p);
 const char *principal_tenant(const struct principal *p);
+const char *principal_tenant_hash(const struct principal *p); // an id's size in hex
 const char *principal_provider(const struct principal *p); // schema dialect, "" where none is set
 bool principal_may_use(const struct principal *p, const char *profile);
 struct principal *principal_hold(struct principal *p);

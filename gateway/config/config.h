@@ -39,12 +39,14 @@ struct profile {
     int64_t parallel_starts;
     int64_t idle_ms, absolute_ms;
     int64_t start_timeout_ms;
-    int64_t per_principal;   // sandboxes of one principal
-    int64_t call_timeout_ms; // longest tools/call
-    int bind;                // enum bind_mode
-    int on_loss;             // enum on_loss
-    char provider[32];       // schema dialect, "" for none
-    bool rewrite_texts;      // results in texts are made safe for the provider too
+    int64_t per_principal;                               // sandboxes of one principal
+    int64_t per_tenant;                                  // of one tenant; 0: no limit
+    int64_t starts_per_minute, tenant_starts_per_minute; // 0: no limit
+    int64_t call_timeout_ms;                             // longest tools/call
+    int bind;                                            // enum bind_mode
+    int on_loss;                                         // enum on_loss
+    char provider[32];                                   // schema dialect, "" for none
+    bool rewrite_texts; // results in texts are made safe for the provider too
 };
 
 struct listen {

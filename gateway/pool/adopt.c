@@ -83,7 +83,12 @@ static void adopt_bound(struct ward *w, const struct link_status *status)
     if (left < 0 || left > absolute_ms)
         left = absolute_ms;
     int64_t claimed_ms = store_now_ms(b->store) + left - absolute_ms;
-    ward_bound(w, status->principal, claimed_ms, idle_ms, absolute_ms, "adopted");
+    const struct ward_claim claim = {.principal = status->principal,
+                                     .tenant = matches ? kept->tenant : w->sandbox->tenant,
+                                     .claimed_ms = claimed_ms,
+                                     .idle_ms = idle_ms,
+                                     .absolute_ms = absolute_ms};
+    ward_bound(w, &claim, "adopted");
     if (status->idle_ms > 0)
         w->sandbox->last_used_ms -= status->idle_ms;
     ward_keep(w);
@@ -180,7 +185,9 @@ static void adopt(struct binder *b, const struct driver_record *record,
     memcpy(s->revision, record->revision, sizeof s->revision);
     memcpy(s->endpoint, record->endpoint, sizeof s->endpoint);
     memcpy(s->digest, record->digest, sizeof s->digest);
-    span_copy_string(span_from_string(record->note), w->note, sizeof w->note);
+    struct span note = span_from_string(record->note);
+    span_copy_string(span_split(&note, ' '), w->note, sizeof w->note);
+    span_copy_string(note, s->tenant, sizeof s->tenant);
     timer_init(&w->again, b->loop, ask_now);
     timer_start(&w->again, 0);
     b->adopting++;

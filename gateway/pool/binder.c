@@ -56,6 +56,7 @@ struct binder *binder_open(const struct binder_options *options)
     b->fleet = fleet_new(b->loop, config, options->ring, options->metrics);
     b->bindings = table_new();
     b->cards = table_new();
+    b->owners = owners_new();
     b->pool_count = config->profile_count;
     b->pools = memory_new_array(b->pool_count, sizeof *b->pools);
     for (size_t i = 0; i < b->pool_count; i++)
@@ -112,6 +113,7 @@ void binder_close(struct binder *b)
     fleet_free(b->fleet);
     table_free(b->bindings);
     cards_free(b->cards);
+    owners_free(b->owners);
     free(b->pools);
     free(b);
 }
@@ -138,7 +140,7 @@ int binder_check_ready(const struct binder *b, struct failure *why)
 static struct bind_wait *arrive(struct binder *b, enum wait_kind kind,
                                 const struct bind_request *request, void *owner)
 {
-    struct bind_wait *w = wait_new(b, kind, principal_hash(request->principal), owner);
+    struct bind_wait *w = wait_new(b, kind, request->principal, owner);
     w->profile = request->profile;
     w->issued_ms = request->session_issued_ms;
     bool fits = span_copy_string(request->session, w->session, sizeof w->session) &&
@@ -182,7 +184,7 @@ struct bind_wait *binder_end_sandbox(struct binder *b, const struct principal *p
                                      void (*done)(void *owner, const struct failure *why),
                                      void *owner)
 {
-    struct bind_wait *w = wait_new(b, WAIT_END_SANDBOX, principal_hash(principal), owner);
+    struct bind_wait *w = wait_new(b, WAIT_END_SANDBOX, principal, owner);
     w->done = done;
     if (!span_copy_string(sandbox, w->sandbox, sizeof w->sandbox) || w->sandbox[0] == '\0')
         memcpy(w->sandbox, "none", sizeof "none");
@@ -197,7 +199,7 @@ binder_create_sandbox(struct binder *b, struct principal *principal, const struc
                                    int64_t retry_after_ms),
                       void *owner)
 {
-    struct bind_wait *w = wait_new(b, WAIT_CREATE, principal_hash(principal), owner);
+    struct bind_wait *w = wait_new(b, WAIT_CREATE, principal, owner);
     w->made = done;
     w->profile = profile;
     w->idle_ms = idle_ms != 0 ? idle_ms : profile->idle_ms;

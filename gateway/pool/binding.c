@@ -279,6 +279,7 @@ void binding_want(struct binding *binding, struct bind_wait *w)
                           .absolute_ms = profile->absolute_ms,
                           .done = got_sandbox};
     memcpy(want->principal, w->principal, sizeof want->principal);
+    memcpy(want->tenant, w->tenant, sizeof want->tenant);
     memcpy(want->session, w->session, sizeof want->session);
     memcpy(want->note, binding->record.key, sizeof want->note);
     want_start(want);

@@ -14,6 +14,7 @@ static void want_leave(struct want *w)
 {
     timer_cancel(&w->deadline);
     list_remove(&w->node);
+    holding_count(&w->holding, COUNTED_NOT);
 }
 
 void want_fail(struct want *w, const struct failure *why, int64_t retry_after_ms)
@@ -30,7 +31,7 @@ static void too_late(struct timer *timer)
                 w->pool->profile->name, w->pool->profile->start_timeout_ms,
                 w->pool->trouble.fault != 0 ? ": " : "",
                 w->pool->trouble.fault != 0 ? w->pool->trouble.text : "");
-    want_fail(w, &why, 0);
+    want_fail(w, &why, 1000);
 }
 
 void want_start(struct want *w)
@@ -63,7 +64,7 @@ static void bound(void *owner, struct ward *ward, const struct worker_answer *an
         metric_observe_us(p->b->bind_us[!w->cold], loop_now_us(p->b->loop) - w->since_us);
         ward_knows(ward, w->session);
         ward_keep(ward);
-        p->b->with.driver->ops->note(p->b->with.driver, ward->sandbox->id, w->note);
+        ward_note(ward, w->note);
         want_leave(w);
         w->done(w, ward->sandbox, NULL, 0);
         return;
@@ -86,6 +87,7 @@ static void claimed(void *owner, const struct store_answer *answer, const struct
     if (why == NULL)
         ward = ward_find(b, span_from_string(answer->name));
     p->claims--;
+    holding_count(&w->holding, COUNTED_NOT); // its sandbox does, from here on
     enum ending outdated;
     if (ward != NULL && ward->sandbox->state == SANDBOX_WARM && ward_is_outdated(ward, &outdated)) {
         ward_retire(ward, outdated);
@@ -93,8 +95,12 @@ static void claimed(void *owner, const struct store_answer *answer, const struct
     }
     if (ward != NULL && ward->sandbox->state == SANDBOX_WARM) {
         list_remove(&w->node); // its sandbox counts from here on
-        ward_bound(ward, w->principal, store_now_ms(b->store), w->idle_ms, w->absolute_ms,
-                   "claimed");
+        const struct ward_claim claim = {.principal = w->principal,
+                                         .tenant = w->tenant,
+                                         .claimed_ms = store_now_ms(b->store),
+                                         .idle_ms = w->idle_ms,
+                                         .absolute_ms = w->absolute_ms};
+        ward_bound(ward, &claim, "claimed");
         ask_bind(ward, w->session, bound, w);
         return;
     }
@@ -102,69 +108,27 @@ static void claimed(void *owner, const struct store_answer *answer, const struct
         want_fail(w, why, 1000);
         return;
     }
-    // The pool is empty, named one that is gone, or a sandbox of this principal still has to go:
-    // each of these ends with a change that calls the janitor.
+    if (why != NULL && why->fault == FAULT_QUOTA) { // by what other replicas know
+        want_refuse(w, answer->name[0] == 't');
+        return;
+    }
+    // The pool is empty or named one that is gone: either ends with a change that calls the
+    // janitor.
     back_in_line(w);
     if (why == NULL)
         loop_defer(b->loop, &b->janitor);
 }
 
-// How many of a principal's sandboxes stay, and how many are on their way out.
-static void count_owned(struct pool *p, const char *principal, int64_t *staying, int64_t *leaving)
-{
-    *staying = *leaving = 0;
-    for (int state = SANDBOX_BOUND; state < SANDBOX_GONE; state++) {
-        struct list *head = fleet_in_state(p->b->fleet, state);
-        LIST_EACH(node, head)
-        {
-            const struct sandbox *s = LIST_ENTRY(node, struct sandbox, by_state);
-            const struct ward *ward = s->owner;
-            if (s->profile != p->profile || strcmp(s->principal, principal) != 0)
-                continue;
-            if (sandbox_is_bound(s) && !ward->leaving)
-                ++*staying;
-            else
-                ++*leaving;
-        }
-    }
-    LIST_EACH(node, &p->claiming)
-    {
-        const struct want *other = LIST_ENTRY(node, struct want, node);
-        if (strcmp(other->principal, principal) == 0)
-            ++*staying;
-    }
-}
-
-enum admission { ADMIT, PARK, REFUSE };
-
-static enum admission admit(struct pool *p, struct want *w)
-{
-    int64_t staying, leaving, most = p->profile->per_principal;
-    count_owned(p, w->principal, &staying, &leaving);
-    if (staying + leaving < most)
-        return ADMIT;
-    if (staying < most || evict_one(p, w->principal))
-        return PARK;
-    return REFUSE;
-}
-
-static void refuse(struct pool *p, struct want *w)
-{
-    struct failure why;
-    failure_set(&why, FAULT_QUOTA,
-                "you have %" PRId64 " sandboxes of profile %s in use, which is the limit",
-                p->profile->per_principal, p->profile->name);
-    want_fail(w, &why, 5000);
-}
-
 static void claim_for(struct pool *p, struct want *w)
 {
-    struct quota_bucket bucket = quota_of(p->profile, w->principal);
+    struct quota_bucket buckets[2];
+    size_t count = owner_buckets(buckets, p->profile, w->principal, w->tenant);
+    want_count(w);
     list_remove(&w->node);
     list_append(&p->claiming, &w->node);
     timer_cancel(&w->deadline); // the worker's answer has its own
     p->claims++;
-    store_claim(p->b->store, p->profile->name, &bucket, 1, claimed, w);
+    store_claim(p->b->store, p->profile->name, buckets, count, claimed, w);
 }
 
 // Waiters in the order they came; one that is parked does not hold up the others.
@@ -173,11 +137,8 @@ void pool_match(struct pool *p)
     LIST_EACH(node, &p->wanting)
     {
         struct want *w = LIST_ENTRY(node, struct want, node);
-        enum admission admission = admit(p, w);
-        if (admission == REFUSE)
-            refuse(p, w);
-        else if (admission == ADMIT &&
-                 fleet_count(p->b->fleet, p->profile, SANDBOX_WARM) > p->claims)
+        if (want_admit(w) == ADMITTED &&
+            fleet_count(p->b->fleet, p->profile, SANDBOX_WARM) > p->claims)
             claim_for(p, w);
     }
 }

@@ -35,6 +35,7 @@ void naming_start(struct bind_wait *w)
                                   .done = made,
                                   .note = "n:"}};
     memcpy(n->want.principal, w->principal, sizeof n->want.principal);
+    memcpy(n->want.tenant, w->tenant, sizeof n->want.tenant);
     w->naming = n;
     list_append(&w->b->namings, &n->node);
     want_start(&n->want);

@@ -13,6 +13,8 @@ static void asked(void *owner, struct ward *w, const struct worker_answer *answe
     if (w == NULL)
         return;
     w->leaving = false;
+    if (sandbox_is_bound(w->sandbox))
+        holding_count(&w->holding, COUNTED_STAYING);
     if (why != NULL)
         ward_suspect(w);
     if (why == NULL && answer->status.calls == 0 && w->sandbox->leases == 0 &&
@@ -47,6 +49,7 @@ bool evict_one(struct pool *p, const char *principal)
         return false;
     struct ward *w = oldest->owner;
     w->leaving = true;
+    holding_count(&w->holding, COUNTED_LEAVING);
     ask_status(w, asked, p->b);
     return true;
 }

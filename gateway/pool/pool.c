@@ -72,13 +72,6 @@ void pool_fini(struct pool *p)
         free(LIST_ENTRY(node, struct rebirth, node));
 }
 
-struct quota_bucket quota_of(const struct profile *profile, const char *principal)
-{
-    struct quota_bucket bucket = {.limit = profile->per_principal};
-    snprintf(bucket.name, sizeof bucket.name, "q:%s:%s", principal, profile->name);
-    return bucket;
-}
-
 // Starting one ----------------------------------------------------------------------------------
 
 struct creation { // from the journal's line to the worker's first answer

@@ -11,6 +11,7 @@ enum {
     BUSY_AGAIN_MS = 15 * 1000, // a running call is asked about again after this
     IDLE_AFTER_MS = 1000,      // without a request of ours
     PING_MS = 60 * 1000,
+    PRUNE_MS = 60 * 1000,
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -137,6 +138,10 @@ void reaper_tick(struct timer *timer)
         struct list *head = fleet_in_state(b->fleet, state);
         LIST_EACH(node, head)
         call_on(LIST_ENTRY(node, struct sandbox, by_state)->owner, now);
+    }
+    if (now >= b->prune_at_ms) {
+        owners_prune(b->owners, loop_now_us(b->loop));
+        b->prune_at_ms = now + PRUNE_MS;
     }
     timer_start(&b->tick, TICK_MS);
 }

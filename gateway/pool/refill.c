@@ -19,6 +19,11 @@ static int64_t count_in(const struct pool *p, enum sandbox_state state)
     return (int64_t)fleet_count(p->b->fleet, p->profile, state);
 }
 
+static int64_t total(const struct pool *p)
+{
+    return (int64_t)(fleet_total(p->b->fleet, p->profile) - p->stuck);
+}
+
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -28,10 +33,11 @@ static int64_t least(int64_t a, int64_t b)
 static void fail_surplus(struct pool *p)
 {
     int64_t coming = count_in(p, SANDBOX_CREATING) + count_in(p, SANDBOX_WARM) +
-                     count_in(p, SANDBOX_DRAINING) + count_in(p, SANDBOX_FAILED);
+                     count_in(p, SANDBOX_DRAINING) + count_in(p, SANDBOX_FAILED) -
+                     (int64_t)p->stuck;
     int64_t wait_ms = p->retry_at_ms - loop_now_ms(p->b->loop);
     struct failure why = p->trouble;
-    bool full = (int64_t)fleet_total(p->b->fleet, p->profile) >= p->profile->maximum;
+    bool full = total(p) >= p->profile->maximum;
     if (full) {
         failure_set(&why, FAULT_QUOTA,
                     "profile %s is at its maximum of %" PRId64 " sandboxes in all",
@@ -76,7 +82,7 @@ static bool wants_another(struct pool *p)
 
 void pool_refill(struct pool *p)
 {
-    int64_t room = p->profile->maximum - (int64_t)fleet_total(p->b->fleet, p->profile);
+    int64_t room = p->profile->maximum - total(p);
     room = least(room, p->profile->parallel_starts - count_in(p, SANDBOX_CREATING));
     bool backing_off = loop_now_ms(p->b->loop) < p->retry_at_ms || p->b->trouble.fault != 0;
     while (!backing_off && room-- > 0 && wants_another(p))

@@ -12,6 +12,7 @@
 #include "gateway/lib/base/table.h"
 #include "gateway/lib/loop/loop.h"
 #include "gateway/lib/loop/timer.h"
+#include "gateway/pool/owner.h"
 #include "gateway/pool/pace.h"
 #include "gateway/pool/setup.h"
 #include "gateway/sandbox/driver.h"
@@ -30,13 +31,15 @@ struct binder {
     size_t pool_count;
     struct table *bindings; // key to binding: those that are bound, and those somebody waits for
     struct table *cards;    // digest to card
+    struct table *owners;   // who has how many, see owner.h
     struct list arrivals;   // waits that were not looked at
     struct list waits;      // all of them, by `all`
     struct list askings;    // questions under way, see asking.h
     struct list namings;
     struct list creations; // asked of the driver, see pool.c
     struct task janitor;
-    struct timer tick; // the reaper's
+    struct timer tick;   // the reaper's
+    int64_t prune_at_ms; // monotonic
     // What runs was found and asked; before that nobody is served.
     bool adopted;
     size_t adopting;             // sandboxes still to be asked
@@ -56,13 +59,15 @@ struct binder {
 struct want {
     struct list node; // in the pool's wanting or claiming; on none while its sandbox is bound
     struct pool *pool;
-    char principal[PRINCIPAL_HASH_SIZE];
+    char principal[PRINCIPAL_HASH_SIZE], tenant[ID_SIZE];
     char session[ID_SIZE]; // "" for none
     char note[STORE_NAME_SIZE];
     int64_t idle_ms, absolute_ms;
     int64_t since_us;
-    bool cold;    // no warm sandbox was there when it came
-    int attempts; // sandboxes that refused or did not answer
+    struct holding holding; // while the store is asked
+    bool charged;           // its start counts with the rates of its owners
+    bool cold;              // no warm sandbox was there when it came
+    int attempts;           // sandboxes that refused or did not answer
     struct timer deadline;
     // Once: with a sandbox that is bound, or the failure.
     void (*done)(struct want *want, struct sandbox *s, const struct failure *why,
@@ -99,6 +104,7 @@ struct pool {
     struct pace pace;       // of starts that nobody waits for
     struct list rebirths;   // ids whose start failed, for the next starts
     size_t rebirth_count;
+    size_t stuck;                 // sandboxes whose removal fails
     char revision[REVISION_SIZE]; // of what new sandboxes are made of; "" until the driver said
     const struct card *card;      // borrowed from the binder's table
     bool asking_card;
@@ -131,7 +137,7 @@ struct bind_wait {
     struct list node, all;
     struct binder *b;
     enum wait_kind kind;
-    char principal[PRINCIPAL_HASH_SIZE];
+    char principal[PRINCIPAL_HASH_SIZE], tenant[ID_SIZE];
     const struct profile *profile;
     char session[ID_SIZE]; // "" for none
     int64_t issued_ms;
@@ -159,12 +165,15 @@ struct ward {
     struct binding *binding; // NULL for warm, named and not yet asked ones
     struct table *sessions;  // that the worker knows, as far as we know
     struct list leases;
-    bool leaving;          // it is being asked whether it may be evicted
-    int64_t busy_until_ms; // it said that something runs; not asked again before
-    bool suspected;        // it is being looked after
-    bool unstarted;        // being removed: it was never warm
-    int silent;            // questions in a row that it did not answer
-    int64_t next_ping_ms;  // monotonic
+    struct holding holding; // with its owners, from the claim until nothing of it is left
+    bool stuck;             // being removed, again and again: it counts no more
+    int removals;           // tries
+    bool leaving;           // it is being asked whether it may be evicted
+    int64_t busy_until_ms;  // it said that something runs; not asked again before
+    bool suspected;         // it is being looked after
+    bool unstarted;         // being removed: it was never warm
+    int silent;             // questions in a row that it did not answer
+    int64_t next_ping_ms;   // monotonic
     int64_t removal_backoff_ms;
     struct timer again; // the next removal or adoption try
     size_t key;         // of the ring, while it is adopted
@@ -186,7 +195,6 @@ struct lease {
 };
 
 // pool.c, refill.c, claim.c
-struct quota_bucket quota_of(const struct profile *profile, const char *principal);
 void creations_forget(struct binder *b);
 void pool_start_one(struct pool *p);
 // Nothing is left of one that was never warm: the next start is its next incarnation.
@@ -201,6 +209,12 @@ void pool_forgive(struct pool *p);
 void pools_forgive(struct binder *b); // the driver is back: failed starts no longer count
 void want_start(struct want *w);
 void want_fail(struct want *w, const struct failure *why, int64_t retry_after_ms);
+
+// admit.c
+enum admission { ADMITTED, PARKED, REFUSED };
+enum admission want_admit(struct want *w); // REFUSED: it was told
+void want_refuse(struct want *w, bool by_tenant);
+void want_count(struct want *w); // with its owners, until its holding ends
 
 // binding.c
 void key_of_session(char out[STORE_NAME_SIZE], const char *session);
@@ -219,7 +233,7 @@ void binding_release(struct binding *binding); // freed unless something keeps i
 void binding_free(struct binding *binding);
 
 // wait.c
-struct bind_wait *wait_new(struct binder *b, enum wait_kind kind, const char *principal,
+struct bind_wait *wait_new(struct binder *b, enum wait_kind kind, const struct principal *principal,
                            void *owner);
 void wait_arrive(struct bind_wait *w);
 void wait_look_up(struct bind_wait *w);
@@ -241,8 +255,14 @@ struct ward *ward_new(struct binder *b, const char *id, int64_t generation,
 struct ward *ward_find(struct binder *b, struct span id); // NULL where there is none
 void ward_forget(struct ward *w);
 void ward_warm(struct ward *w, const char *why);
-void ward_bound(struct ward *w, const char *principal, int64_t claimed_ms, int64_t idle_ms,
-                int64_t absolute_ms, const char *why);
+struct ward_claim {
+    const char *principal, *tenant;
+    int64_t claimed_ms; // the store's time
+    int64_t idle_ms, absolute_ms;
+};
+void ward_bound(struct ward *w, const struct ward_claim *claim, const char *why);
+// Beside the sandbox, for whoever finds it: what it is bound to, and for which tenant.
+void ward_note(struct ward *w, const char *key);
 void ward_keep(struct ward *w); // its record, deadlines and quotas in the store
 void ward_end(struct ward *w, enum ending ending, const char *why);
 bool ward_is_over(const struct ward *w);       // its absolute life

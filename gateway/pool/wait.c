@@ -6,14 +6,17 @@
 #include "gateway/pool/asking.h"
 #include "gateway/pool/state.h"
 
-struct bind_wait *wait_new(struct binder *b, enum wait_kind kind, const char *principal,
+struct bind_wait *wait_new(struct binder *b, enum wait_kind kind, const struct principal *principal,
                            void *owner)
 {
     struct bind_wait *w = memory_new(sizeof *w);
     w->b = b;
     w->kind = kind;
     w->owner = owner;
-    span_copy_string(span_from_string(principal), w->principal, sizeof w->principal);
+    span_copy_string(span_from_string(principal_hash(principal)), w->principal,
+                     sizeof w->principal);
+    span_copy_string(span_from_string(principal_tenant_hash(principal)), w->tenant,
+                     sizeof w->tenant);
     list_append(&b->waits, &w->all);
     return w;
 }

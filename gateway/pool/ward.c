@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "gateway/lib/base/memory.h"
@@ -10,6 +11,7 @@
 enum {
     REMOVAL_FIRST_MS = 250,
     REMOVAL_MOST_MS = 10 * 1000,
+    REMOVALS_UNTIL_STUCK = 4,
     SESSIONS_MOST = 4096, // past it all are forgotten, and bound again when they come
     SILENT_MOST = 3,
 };
@@ -88,11 +90,13 @@ void ward_keep(struct ward *w)
     memcpy(record.id, s->id, sizeof record.id);
     memcpy(record.profile, s->profile->name, sizeof record.profile);
     memcpy(record.principal, s->principal, sizeof record.principal);
+    memcpy(record.tenant, s->tenant, sizeof record.tenant);
     store_sandbox_put(store, &record, NULL, NULL);
     if (!sandbox_is_bound(s))
         return;
-    struct quota_bucket bucket = quota_of(s->profile, s->principal);
-    store_quota_add(store, &bucket, 1, s->id, NULL, NULL);
+    struct quota_bucket buckets[2];
+    size_t count = owner_buckets(buckets, s->profile, s->principal, s->tenant);
+    store_quota_add(store, buckets, count, s->id, NULL, NULL);
     int64_t unused_ms = loop_now_ms(w->b->loop) - s->last_used_ms;
     store_deadline_set(store, DEADLINE_IDLE, s->id, now + s->idle_ms - unused_ms, NULL, NULL);
     store_deadline_set(store, DEADLINE_ABSOLUTE, s->id, ward_expires_ms(w), NULL, NULL);
@@ -110,14 +114,32 @@ void ward_warm(struct ward *w, const char *why)
     loop_defer(w->b->loop, &w->b->janitor);
 }
 
-void ward_bound(struct ward *w, const char *principal, int64_t claimed_ms, int64_t idle_ms,
-                int64_t absolute_ms, const char *why)
+void ward_note(struct ward *w, const char *key)
+{
+    struct driver *driver = w->b->with.driver;
+    char note[NOTE_SIZE];
+    snprintf(note, sizeof note, "%s %s", key, w->sandbox->tenant);
+    driver->ops->note(driver, w->sandbox->id, note);
+}
+
+static void count_with_owners(struct ward *w)
+{
+    const struct sandbox *s = w->sandbox;
+    char principal[STORE_NAME_SIZE], tenant[STORE_NAME_SIZE];
+    owner_key_of_principal(principal, s->principal, s->profile);
+    owner_key_of_tenant(tenant, s->tenant, s->profile);
+    holding_begin(&w->holding, owner_get(w->b->owners, principal), owner_get(w->b->owners, tenant));
+}
+
+void ward_bound(struct ward *w, const struct ward_claim *claim, const char *why)
 {
     struct sandbox *s = w->sandbox;
-    span_copy_string(span_from_string(principal), s->principal, sizeof s->principal);
-    s->claimed_ms = claimed_ms;
-    s->idle_ms = idle_ms;
-    s->absolute_ms = absolute_ms;
+    span_copy_string(span_from_string(claim->principal), s->principal, sizeof s->principal);
+    span_copy_string(span_from_string(claim->tenant), s->tenant, sizeof s->tenant);
+    s->claimed_ms = claim->claimed_ms;
+    s->idle_ms = claim->idle_ms;
+    s->absolute_ms = claim->absolute_ms;
+    count_with_owners(w);
     s->last_used_ms = loop_now_ms(w->b->loop);
     sandbox_set_state(s, SANDBOX_BOUND, why);
 }
@@ -128,11 +150,30 @@ static void gone(struct ward *w)
 {
     struct binder *b = w->b;
     store_sandbox_delete(b->store, w->sandbox->id, NULL, NULL);
+    holding_count(&w->holding, COUNTED_NOT);
+    pool_of(b, w->sandbox->profile)->stuck -= w->stuck;
     if (w->unstarted)
         pool_reborn(pool_of(b, w->sandbox->profile), w->sandbox);
     sandbox_set_state(w->sandbox, SANDBOX_GONE, "removed");
     ward_forget(w);
     loop_defer(b->loop, &b->janitor);
+}
+
+// Nobody waits for it any more: it counts neither with its owners nor with its pool. Its record
+// stays, so that it is still removed after a restart.
+static void stuck(struct ward *w)
+{
+    struct store *store = w->b->store;
+    struct sandbox *s = w->sandbox;
+    struct sandbox_record record = {.generation = s->generation, .created_ms = s->created_ms};
+    memcpy(record.id, s->id, sizeof record.id);
+    memcpy(record.profile, s->profile->name, sizeof record.profile);
+    w->stuck = true;
+    pool_of(w->b, s->profile)->stuck++;
+    holding_count(&w->holding, COUNTED_NOT);
+    store_sandbox_delete(store, s->id, NULL, NULL); // takes it off its quotas
+    store_sandbox_put(store, &record, NULL, NULL);
+    loop_defer(w->b->loop, &w->b->janitor);
 }
 
 static void removed(void *owner, const struct driver_answer *answer, const struct failure *why)
@@ -144,6 +185,8 @@ static void removed(void *owner, const struct driver_answer *answer, const struc
         return;
     }
     LOG(LOG_WARN, "sandbox.remove", LOG_STRING("sandbox", w->sandbox->id), LOG_FAILURE(why));
+    if (++w->removals == REMOVALS_UNTIL_STUCK)
+        stuck(w);
     timer_start(&w->again, w->removal_backoff_ms);
     w->removal_backoff_ms *= 2;
     if (w->removal_backoff_ms > REMOVAL_MOST_MS)
@@ -180,6 +223,7 @@ void ward_end(struct ward *w, enum ending ending, const char *why)
         sandbox_set_state(s, SANDBOX_FAILED, why);
     }
     w->unstarted = ending == ENDING_UNSTARTED;
+    holding_count(&w->holding, COUNTED_LEAVING);
     tell_end(s, ending, why);
     sandbox_set_state(s, SANDBOX_DRAINING, why);
     for (struct list *node; (node = list_pop(&w->leases)) != NULL;)

@@ -50,6 +50,7 @@ struct sandbox {
     char endpoint[ENDPOINT_SIZE];  // "" until the driver said
     char digest[DIGEST_SIZE], revision[REVISION_SIZE];
     char principal[PRINCIPAL_HASH_SIZE]; // "" while it is unbound
+    char tenant[ID_SIZE];                // of that principal
     char authorization[16 + 2 * LINK_SECRET_BYTES];
     struct http_client *link;     // owned; see sandbox_link
     int64_t created_ms;           // wall time

@@ -33,9 +33,10 @@ static const char *or_dash(const char *text)
 
 int sandbox_record_write(const struct sandbox_record *r, struct buffer *out)
 {
-    return buffer_printf(out, "%s %s %s %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
-                         r->id, r->profile, or_dash(r->principal), r->generation, r->created_ms,
-                         r->claimed_ms, r->idle_ms, r->absolute_ms);
+    return buffer_printf(out,
+                         "%s %s %s %s %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
+                         r->id, r->profile, or_dash(r->principal), or_dash(r->tenant),
+                         r->generation, r->created_ms, r->claimed_ms, r->idle_ms, r->absolute_ms);
 }
 
 int binding_record_write(const struct binding_record *r, struct buffer *out)
@@ -80,6 +81,7 @@ int sandbox_record_parse(struct span line, struct sandbox_record *out, struct fa
     take_text(&line, out->id, sizeof out->id, false, &fault);
     take_text(&line, out->profile, sizeof out->profile, false, &fault);
     take_text(&line, out->principal, sizeof out->principal, true, &fault);
+    take_text(&line, out->tenant, sizeof out->tenant, true, &fault);
     out->generation = take_number(&line, &fault);
     out->created_ms = take_number(&line, &fault);
     out->claimed_ms = take_number(&line, &fault);

@@ -16,6 +16,7 @@ struct sandbox_record {
     char id[ID_SIZE];
     char profile[PROFILE_NAME_SIZE];
     char principal[PRINCIPAL_HASH_SIZE]; // "" while it is unbound
+    char tenant[ID_SIZE];                // its principal's; "" where it is not known
     int64_t generation;
     int64_t created_ms;           // wall time
     int64_t claimed_ms;           // 0 while it is unbound

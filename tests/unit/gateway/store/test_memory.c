@@ -155,7 +155,7 @@ static void lines_that_make_no_sense_are_passed_over(void **state)
 {
     struct bench *b = *state;
     append_raw(b, "\nX\nS\nS a b c d e f g h\nB k p d nonsense - 1 1 1\n"
-                  "S id default - -1 2 3 4 5\nS id default - 1 2 3 4 5 6\nD nothing\n");
+                  "S id default - - -1 2 3 4 5\nS id default - - 1 2 3 4 5 6\nD nothing\n");
     put_sandbox(b, "one");
     reopen(b);
     assert_int_equal(listed(b).sandboxes, 1);
