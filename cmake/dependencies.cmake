@@ -1,6 +1,8 @@
 # Third-party libraries, each found once. Which folder may use which: tests/lint/layers.txt.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(LIBEVENT REQUIRED IMPORTED_TARGET libevent_core)
+pkg_check_modules(LIBEVENT_EXTRA REQUIRED IMPORTED_TARGET libevent_extra)
+pkg_check_modules(HIREDIS REQUIRED IMPORTED_TARGET hiredis)
 pkg_check_modules(OPENSSL REQUIRED IMPORTED_TARGET libssl libcrypto)
 pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
@@ -22,7 +24,7 @@ if(NOT TARGET PkgConfig::LLHTTP)
 endif()
 
 # A program with the property WRIST_STATIC links the archives of these libraries instead.
-foreach(library LIBEVENT OPENSSL NGHTTP2 PCRE2 SECCOMP)
+foreach(library LIBEVENT LIBEVENT_EXTRA OPENSSL NGHTTP2 PCRE2 SECCOMP)
   get_target_property(files PkgConfig::${library} INTERFACE_LINK_LIBRARIES)
   set(either "")
   foreach(file ${files})

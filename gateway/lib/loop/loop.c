@@ -113,6 +113,11 @@ struct timer_heap *loop_timers(struct loop *loop)
     return &loop->timers;
 }
 
+struct event_base *loop_base(struct loop *loop)
+{
+    return loop->base;
+}
+
 void task_init(struct task *task, void (*run)(struct task *task))
 {
     list_init(&task->node);
