@@ -21,6 +21,7 @@ struct command {
     bool streaming;                                // its output comes before the report
     size_t piece_left;                             // of the piece that is coming
     void (*wrote)(void *owner, struct span bytes); // NULL: nobody asks
+    void (*found)(void *owner, const struct line_found *f);
     void (*ended)(void *owner, const struct command_result *result); // NULL: nobody asks
     void *owner;                                                     // borrowed
 };
@@ -67,6 +68,23 @@ static void finish(struct command *c)
     loop_bury(c->loop, c, command_free);
 }
 
+// A line stands whole in the report before it is told. False: its rest is still to come.
+static bool take_line(struct command *c, size_t size)
+{
+    struct supervisor_line head;
+    struct span bytes = span_slice(buffer_span(&c->report), sizeof(uint32_t), SIZE_MAX);
+    if (bytes.size < size)
+        return false;
+    if (size >= sizeof head && c->wrote != NULL && c->found != NULL) {
+        memcpy(&head, bytes.data, sizeof head);
+        const struct line_found f = {head.pattern, head.offset,
+                                     span_slice(bytes, sizeof head, size)};
+        c->found(c->owner, &f);
+    }
+    buffer_consume(&c->report, sizeof(uint32_t) + size);
+    return true;
+}
+
 // Hands the pieces in `report` on; what is left there is a part of a head, or of the report.
 static void take_pieces(struct command *c)
 {
@@ -77,6 +95,11 @@ static void take_pieces(struct command *c)
             if (bytes.size < sizeof size)
                 return;
             memcpy(&size, bytes.data, sizeof size);
+            if ((size & SUPERVISOR_LINE) != 0) {
+                if (!take_line(c, size & ~SUPERVISOR_LINE))
+                    return;
+                continue;
+            }
             buffer_consume(&c->report, sizeof size);
             c->piece_left = size;
             c->streaming = size > 0;
@@ -123,6 +146,7 @@ struct command *command_start(const struct command_options *options, struct span
         .output_limit = options->output_limit,
         .linger_ms = options->linger_ms,
         .streams = options->wrote != NULL,
+        .lines = options->lines,
         .body = options->body,
         .body_task = options->body_task,
     };
@@ -142,6 +166,7 @@ struct command *command_start(const struct command_options *options, struct span
         .socket = socket,
         .streaming = options->wrote != NULL,
         .wrote = options->wrote,
+        .found = options->found,
         .ended = ended,
         .owner = owner,
     };

@@ -26,6 +26,8 @@ struct command_options {
     int64_t linger_ms;
     // What it writes, as it comes; the result then has no text of it. NULL: it comes at the end.
     void (*wrote)(void *owner, struct span bytes);
+    struct line_watch *lines;                               // NULL: none are told
+    void (*found)(void *owner, const struct line_found *f); // with `lines` and `wrote`
     int (*body)(void *task); // runs in the command's process instead of a shell; NULL: the line
     void *body_task;
 };

@@ -6,6 +6,7 @@
 #include "gateway/lib/base/list.h"
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/loop/loop.h"
+#include "gateway/lib/loop/timer.h"
 #include "gateway/lib/telemetry/log.h"
 #include "workers/init/life.h"
 
@@ -23,7 +24,17 @@ struct shell {
     int64_t started_ms, ended_ms;
     bool doomed; // it is being killed; nobody finds it any more
     void (*killed)(void *owner);
-    void *owner; // borrowed
+    void *owner;            // borrowed
+    struct watching *watch; // owned; NULL: nobody asked
+};
+
+struct watching {
+    struct shell *shell;
+    struct shell_events events;
+    char *patterns[LINE_WATCH_PATTERNS_MAX]; // owned; as they were asked for
+    size_t pattern_count;
+    int64_t idle_ms;
+    struct timer idle; // since the last byte
 };
 
 struct shells {
@@ -40,9 +51,61 @@ struct shells *shells_new(const struct shells_options *options)
     return s;
 }
 
+static void watching_free(struct watching *w)
+{
+    if (w == NULL)
+        return;
+    timer_cancel(&w->idle);
+    shell_events_fini(&w->events);
+    for (size_t i = 0; i < w->pattern_count; i++)
+        free(w->patterns[i]);
+    free(w);
+}
+
+static struct shell_event *add_event(struct shell *shell, enum shell_event_kind kind)
+{
+    const struct clock *clock = loop_clock(shell->shells->options.loop);
+    return shell_events_add(&shell->watch->events, kind, clock_wall_ms(clock), shell->written,
+                            SPAN_NONE, SPAN_NONE);
+}
+
+// Told once; the next byte begins a new silence.
+static void on_idle(struct timer *timer)
+{
+    struct watching *w = CONTAINER_OF(timer, struct watching, idle);
+    add_event(w->shell, SHELL_EVENT_IDLE);
+}
+
+static void watching_start(struct shell *shell, const struct shell_watch *watch)
+{
+    struct watching *w = memory_new(sizeof *w);
+    w->shell = shell;
+    w->idle_ms = watch->idle_ms;
+    shell_events_init(&w->events);
+    for (; w->pattern_count < watch->pattern_count; w->pattern_count++)
+        w->patterns[w->pattern_count] = memory_copy_span(watch->patterns[w->pattern_count]);
+    timer_init(&w->idle, shell->shells->options.loop, on_idle);
+    if (w->idle_ms > 0)
+        timer_start(&w->idle, w->idle_ms);
+    shell->watch = w;
+    add_event(shell, SHELL_EVENT_STARTED);
+}
+
+static void on_found(void *owner, const struct line_found *f)
+{
+    struct shell *shell = owner;
+    struct watching *w = shell->watch;
+    if (shell->doomed || f->pattern >= w->pattern_count)
+        return;
+    shell_events_add(&w->events, SHELL_EVENT_ERROR,
+                     clock_wall_ms(loop_clock(shell->shells->options.loop)), f->offset,
+                     span_from_string(w->patterns[f->pattern]), f->line);
+}
+
 static void shell_free(void *object)
 {
     struct shell *shell = object;
+    watching_free(shell->watch);
     buffer_fini(&shell->kept);
     free(shell->line);
     free(shell->session);
@@ -94,8 +157,11 @@ static void keep(struct shell *shell, struct span bytes)
 static void on_wrote(void *owner, struct span bytes)
 {
     struct shell *shell = owner;
-    if (!shell->doomed)
-        keep(shell, bytes);
+    if (shell->doomed)
+        return;
+    keep(shell, bytes);
+    if (shell->watch != NULL && shell->watch->idle_ms > 0)
+        timer_start(&shell->watch->idle, shell->watch->idle_ms);
 }
 
 static enum shell_state state_after(const struct shell *shell, const struct command_result *ended)
@@ -129,6 +195,10 @@ static void on_ended(void *owner, const struct command_result *ended)
     shell->state = state_after(shell, ended);
     if (shell->state == SHELL_NOT_STARTED)
         keep(shell, ended->text);
+    if (shell->watch != NULL) {
+        timer_cancel(&shell->watch->idle);
+        add_event(shell, SHELL_EVENT_EXITED)->exit_code = shell->exit_code;
+    }
     count_running(s, -1);
     LOG(LOG_INFO, "shell.ended", LOG_STRING("shell", shell->id),
         LOG_STRING("state", shell->doomed ? "killed" : shell_state_name(shell->state)),
@@ -157,8 +227,9 @@ static bool make_room(struct shells *s)
     return false;
 }
 
-struct shell *shell_start(struct shells *s, struct span line, struct span session,
-                          struct failure *why)
+static struct shell *start(struct shells *s, struct span line, struct span session,
+                           const struct shell_watch *watch, struct line_watch *lines,
+                           struct failure *why)
 {
     const struct command_options options = {
         .loop = s->options.loop,
@@ -166,6 +237,8 @@ struct shell *shell_start(struct shells *s, struct span line, struct span sessio
         .output_limit = 1, // nothing is kept by the supervisor
         .linger_ms = s->options.age_ms,
         .wrote = on_wrote,
+        .lines = lines,
+        .found = on_found,
     };
     if (!make_room(s)) {
         failure_set(why, FAULT_QUOTA,
@@ -187,7 +260,26 @@ struct shell *shell_start(struct shells *s, struct span line, struct span sessio
     list_append(&s->all, &shell->node);
     s->count++;
     count_running(s, 1);
+    if (watch != NULL)
+        watching_start(shell, watch);
     return shell;
+}
+
+struct shell *shell_start(struct shells *s, struct span line, struct span session,
+                          const struct shell_watch *watch, struct failure *why)
+{
+    struct line_watch *lines = NULL;
+    if (watch != NULL && watch->pattern_count > 0 &&
+        line_watch_new(watch->patterns, watch->pattern_count, &lines, why) != 0)
+        return NULL;
+    struct shell *shell = start(s, line, session, watch, lines, why);
+    line_watch_free(lines); // the fork has a copy
+    return shell;
+}
+
+const struct shell_events *shell_events_of(const struct shell *shell)
+{
+    return shell->watch != NULL ? &shell->watch->events : NULL;
 }
 
 struct shell *shells_find(const struct shells *s, struct span id)

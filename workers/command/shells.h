@@ -8,6 +8,7 @@
 
 #include "gateway/lib/base/random.h"
 #include "workers/command/command.h"
+#include "workers/command/shell_events.h"
 
 struct life;
 struct shell;
@@ -28,9 +29,18 @@ struct shells_options {
 struct shells *shells_new(const struct shells_options *options);
 void shells_free(struct shells *s); // ends all
 
-// NULL with FAULT_QUOTA where too many run. The session may be absent.
+// What is watched for. Patterns are copied.
+struct shell_watch {
+    const struct span *patterns;
+    size_t pattern_count;
+    int64_t idle_ms; // 0: silence is no event
+};
+// NULL with FAULT_QUOTA where too many run. The session may be absent; `watch` is NULL where nobody
+// asks for events.
 struct shell *shell_start(struct shells *s, struct span line, struct span session,
-                          struct failure *why);
+                          const struct shell_watch *watch, struct failure *why);
+// NULL where the shell is not watched.
+const struct shell_events *shell_events_of(const struct shell *shell);
 struct shell *shells_find(const struct shells *s, struct span id); // NULL where there is none
 // The tree is ended; `killed` comes from the loop once nobody of it is left, at once where it had
 // ended by itself. The shell is then forgotten. False: somebody kills it already.

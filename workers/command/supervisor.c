@@ -15,6 +15,7 @@
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/confine/privileges.h"
 #include "workers/command/output.h"
+#include "workers/command/shell_events.h"
 #include "workers/command/tree.h"
 
 enum { PIPE_BYTES = 1 << 20, PIECE_BYTES = 128 << 10, DRAIN_PIECES = 64, LAST_PIECES = 1024 };
@@ -29,7 +30,8 @@ struct supervisor {
     bool shell_ended;
     int64_t deadline_us;
     struct output output;
-    char *piece; // owned, PIECE_BYTES
+    size_t lines_sent; // of the present piece
+    char *piece;       // owned, PIECE_BYTES
     struct supervisor_report report;
 };
 
@@ -90,6 +92,22 @@ static bool send_all(int socket, struct span bytes)
     return true;
 }
 
+static void send_found(void *ctx, const struct line_found *f)
+{
+    struct supervisor *s = ctx;
+    struct span line = span_slice(f->line, 0, SHELL_EVENT_LINE);
+    struct supervisor_line head;
+    uint32_t size = (uint32_t)(sizeof head + line.size) | SUPERVISOR_LINE;
+    if (s->lines_sent++ >= SUPERVISOR_LINES_PER_PIECE)
+        return;
+    memset(&head, 0, sizeof head); // the gap too
+    head.offset = f->offset;
+    head.pattern = f->pattern;
+    if (!send_all(s->socket, span_of(&size, sizeof size)) ||
+        !send_all(s->socket, span_of(&head, sizeof head)) || !send_all(s->socket, line))
+        s->report.ending = COMMAND_CANCELLED;
+}
+
 static void take(struct supervisor *s, struct span bytes)
 {
     uint32_t size = (uint32_t)bytes.size;
@@ -100,6 +118,9 @@ static void take(struct supervisor *s, struct span bytes)
     s->output.total += bytes.size;
     if (!send_all(s->socket, span_of(&size, sizeof size)) || !send_all(s->socket, bytes))
         s->report.ending = COMMAND_CANCELLED;
+    s->lines_sent = 0;
+    if (s->task->lines != NULL)
+        line_watch_feed(s->task->lines, bytes, send_found, s);
 }
 
 // The output's end, or nothing to read at present, or a bound on what is read in one go.
@@ -178,6 +199,8 @@ static void send_report(struct supervisor *s, struct span text)
     s->report.output_bytes = s->output.total;
     s->report.cut = !s->task->streams && output_is_cut(&s->output);
     s->report.text_size = (uint32_t)text.size;
+    if (s->task->lines != NULL)
+        line_watch_end(s->task->lines, send_found, s);
     if (s->task->streams)
         (void)send_all(s->socket, span_of(&end_of_stream, sizeof end_of_stream));
     (void)send_all(s->socket, span_of(&s->report, sizeof s->report));

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "workers/command/line_watch.h"
 #include "workers/command/setup.h"
 
 enum command_ending {
@@ -24,15 +25,24 @@ struct supervisor_task {
     const char *line;
     int64_t timeout_ms;
     size_t output_limit;
-    int64_t linger_ms; // for what still runs when the shell has ended
-    bool streams;      // the output goes to PID 1 as it comes, and is not kept
+    int64_t linger_ms;        // for what still runs when the shell has ended
+    bool streams;             // the output goes to PID 1 as it comes, and is not kept
+    struct line_watch *lines; // while it streams: lines to be told; NULL: none
     // Instead of a shell: what the command's process does, its status. NULL: it runs `line`.
     int (*body)(void *task);
     void *body_task;
 };
 
 // While it streams: a uint32_t size (never 0), then as many bytes; a 0 stands before the report.
-//
+// With SUPERVISOR_LINE in the size the bytes are no output, but a supervisor_line and the line
+// found.
+enum { SUPERVISOR_LINES_PER_PIECE = 64 }; // more are passed over, so that a flood stays one
+#define SUPERVISOR_LINE 0x80000000U
+struct supervisor_line {
+    uint64_t offset;
+    uint32_t pattern;
+};
+
 // What goes to PID 1 at the end, followed by text_size bytes: the output, or why it did not start.
 struct supervisor_report {
     int32_t ending;

@@ -165,7 +165,7 @@ static int start_background(struct call *call, const struct bash_request *bash,
 {
     struct tool_result result;
     const struct shell *shell =
-        shell_start(call->calls->options.shells, bash->line, request->session, why);
+        shell_start(call->calls->options.shells, bash->line, request->session, NULL, why);
     if (shell == NULL)
         return why->fault;
     tool_result_init(&result);
@@ -261,6 +261,37 @@ static int start_bash_output(struct call *call, const struct call_request *reque
     return 0;
 }
 
+static int start_watch(struct call *call, const struct call_request *request,
+                       const struct arguments *arguments, struct failure *why)
+{
+    struct tool_result result;
+    const struct shell *shell =
+        watch_process(call->calls->options.shells, arguments, request->session, why);
+    if (shell == NULL)
+        return why->fault;
+    tool_result_init(&result);
+    background_result(shell, &result);
+    finish_now(call, &result);
+    return 0;
+}
+
+static int start_watch_events(struct call *call, const struct call_request *request,
+                              const struct arguments *arguments, struct failure *why)
+{
+    struct tool_result result;
+    const struct shell *shell = shell_named(call->calls->options.shells, arguments, why);
+    (void)request;
+    if (shell == NULL)
+        return why->fault;
+    tool_result_init(&result);
+    int fault = watch_events_result(shell, arguments, &result, why);
+    if (fault == 0)
+        finish_now(call, &result);
+    else
+        tool_result_fini(&result);
+    return fault;
+}
+
 static void on_killed(void *owner)
 {
     struct call *call = owner;
@@ -299,6 +330,8 @@ static const struct {
     {"run_script", start_check},
     {"run_tests", start_check},
     {"run_typecheck", start_check},
+    {"watch_process", start_watch},
+    {"watch_process_events", start_watch_events},
 };
 
 static int start_command(struct call *call, const struct call_request *request, struct failure *why)

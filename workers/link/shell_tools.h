@@ -15,6 +15,11 @@ struct shell *shell_named(const struct shells *s, const struct arguments *argume
                           struct failure *why);
 void bash_output_result(struct shell *shell, const struct arguments *arguments,
                         struct tool_result *out);
+// A watched shell, or NULL.
+struct shell *watch_process(struct shells *s, const struct arguments *arguments,
+                            struct span session, struct failure *why);
+int watch_events_result(const struct shell *shell, const struct arguments *arguments,
+                        struct tool_result *out, struct failure *why);
 void kill_shell_result(struct span id, struct tool_result *out);
 
 #endif

@@ -15,6 +15,8 @@ static const char *expected_name(enum tool_type type)
         return "an integer";
     case TOOL_BOOLEAN:
         return "true or false";
+    case TOOL_STRINGS:
+        return "an array of strings";
     }
     return "something else";
 }
@@ -120,6 +122,27 @@ static int take_string(struct arguments *a, const struct tool_param *p, const st
     return 0;
 }
 
+static int take_strings(struct arguments *a, const struct tool_param *p, const struct json *doc,
+                        int node, struct argument *out, struct failure *why)
+{
+    if (json_type(doc, node) != JSON_ARRAY)
+        return refuse_type(a->tool, p, doc, node, why);
+    out->list = arena_alloc(a->arena, p->most * sizeof *out->list);
+    JSON_EACH(child, doc, node)
+    {
+        struct argument one = {0};
+        if ((size_t)out->number == p->most)
+            return failure_set(why, FAULT_TOO_LARGE,
+                               "%s: argument \"%s\" has too many strings; at most %zu are taken",
+                               a->tool->name, p->name, p->most);
+        int fault = take_string(a, p, doc, child, &one, why);
+        if (fault != 0)
+            return fault;
+        out->list[out->number++] = one.text;
+    }
+    return 0;
+}
+
 static int take_integer(const struct tool *tool, const struct tool_param *p, const struct json *doc,
                         int node, struct argument *out, struct failure *why)
 {
@@ -160,6 +183,8 @@ static int take(struct arguments *a, size_t index, const struct json *doc, int n
         return take_integer(a->tool, p, doc, node, out, why);
     case TOOL_BOOLEAN:
         return take_boolean(a->tool, p, doc, node, out, why);
+    case TOOL_STRINGS:
+        return take_strings(a, p, doc, node, out, why);
     }
     return failure_set(why, FAULT_INTERNAL, "a parameter row without a type");
 }
@@ -250,6 +275,13 @@ struct span argument_text(const struct arguments *a, const char *name)
 int64_t argument_integer(const struct arguments *a, const char *name)
 {
     return find(a, name)->number;
+}
+
+const struct span *argument_strings(const struct arguments *a, const char *name, size_t *count)
+{
+    const struct argument *found = find(a, name);
+    *count = (size_t)found->number;
+    return found->list;
 }
 
 bool argument_boolean(const struct arguments *a, const char *name)

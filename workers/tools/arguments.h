@@ -9,8 +9,9 @@
 
 struct argument {
     bool given;
-    int64_t number;   // an integer, or 0 and 1 for a boolean
-    struct span text; // a string, unescaped, in the arena
+    int64_t number;    // an integer, or 0 and 1 for a boolean
+    struct span text;  // a string, unescaped, in the arena
+    struct span *list; // of `number` strings, in the arena
 };
 
 struct arguments {
@@ -30,6 +31,7 @@ void arguments_fini(struct arguments *a);
 bool argument_given(const struct arguments *a, const char *name);
 struct span argument_text(const struct arguments *a, const char *name);
 int64_t argument_integer(const struct arguments *a, const char *name);
+const struct span *argument_strings(const struct arguments *a, const char *name, size_t *count);
 bool argument_boolean(const struct arguments *a, const char *name);
 
 #endif

@@ -136,6 +136,8 @@ static int plan(struct grep *g, const struct arguments *args, struct failure *wh
     int rc = parse_filters(g, args, why);
     if (rc == 0)
         rc = regex_compile(argument_text(args, "pattern"), &options, &g->scan.re, why);
+    if (rc != 0 && g->scan.re == NULL)
+        failure_prefix(why, "argument \"pattern\"");
     return rc;
 }
 

@@ -53,7 +53,7 @@ static int compile(struct regex *re, struct span pattern, const struct regex_opt
     PCRE2_UCHAR message[160];
     pcre2_get_error_message(error, message, sizeof message);
     return failure_set(why, FAULT_INVALID,
-                       "argument \"pattern\": %s at byte %zu, near \"%.*s\" (Perl syntax; put a \\ "
+                       "%s at byte %zu, near \"%.*s\" (Perl syntax; put a \\ "
                        "before a character to take it as it is)",
                        (const char *)message, (size_t)at,
                        SPAN_ARGS(span_slice(pattern, at > 10 ? at - 10 : 0, at + 10)));

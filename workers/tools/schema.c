@@ -11,6 +11,8 @@ static const char *type_name(enum tool_type type)
         return "integer";
     case TOOL_BOOLEAN:
         return "boolean";
+    case TOOL_STRINGS:
+        return "array";
     }
     return "string";
 }
@@ -34,6 +36,13 @@ static void write_param(const struct tool_param *p, struct json_writer *w)
     json_write_member_string(w, "description", p->description);
     if (p->choice != NULL)
         write_choices(p, w);
+    if (p->type == TOOL_STRINGS) {
+        json_write_key(w, "items");
+        json_object_open(w);
+        json_write_member_string(w, "type", "string");
+        json_object_close(w);
+        json_write_member_i64(w, "maxItems", (int64_t)p->most);
+    }
     if (p->type == TOOL_STRING && p->min > 0)
         json_write_member_i64(w, "minLength", p->min);
     if (p->type == TOOL_INTEGER) {

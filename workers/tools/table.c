@@ -208,6 +208,57 @@ static const struct tool_param kill_shell_params[] = {
     {0},
 };
 
+static const struct tool_param watch_process_params[] = {
+    {.name = "command",
+     .type = TOOL_STRING,
+     .required = true,
+     .min = 1,
+     .max = COMMAND_BYTES,
+     .description = "The command line, run by bash -c in /workspace, in the background"},
+    {.name = "description",
+     .type = TOOL_STRING,
+     .max = PATTERN_BYTES,
+     .description = "What it does, in a few words; for people who read the log"},
+    {.name = "error_patterns",
+     .type = TOOL_STRINGS,
+     .min = 1,
+     .max = 500,
+     .most = 32,
+     .description =
+         "Regular expressions (Perl syntax); a line of the output that matches one is an "
+         "event. Left out: the usual words of errors, panics and tracebacks. []: none"},
+    {.name = "idle_timeout_seconds",
+     .type = TOOL_INTEGER,
+     .max = 3600,
+     .description = "So many seconds without output are an event; 0: never"},
+    {0}};
+
+static const struct tool_param watch_process_events_params[] = {
+    {.name = "shell_id",
+     .type = TOOL_STRING,
+     .required = true,
+     .min = 1,
+     .max = 64,
+     .description = "As watch_process returned it"},
+    {.name = "since_event_id",
+     .type = TOOL_INTEGER,
+     .description = "Give the events after this one"},
+    {0}};
+
+static const char watch_process_events_schema[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"status\":{\"type\":\"string\"},\"running\":{\"type\":\"boolean\"},"
+    "\"events\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
+    "\"id\":{\"type\":\"integer\"},\"kind\":{\"type\":\"string\",\"enum\":[\"started\","
+    "\"error\",\"idle_timeout\",\"exited\"]},\"time\":{\"type\":\"string\"},"
+    "\"offset\":{\"type\":\"integer\",\"description\":\"in the output, for BashOutput\"},"
+    "\"pattern\":{\"type\":\"string\"},\"line\":{\"type\":\"string\"},"
+    "\"exit_code\":{\"type\":\"integer\"}},\"required\":[\"id\",\"kind\",\"time\"]}},"
+    "\"last_event_id\":{\"type\":\"integer\"},"
+    "\"lost_events\":{\"type\":\"integer\",\"description\":\"asked for, but no longer "
+    "kept\"}},\"required\":[\"status\",\"running\",\"events\",\"last_event_id\","
+    "\"lost_events\"]}";
+
 #define SNAPSHOT_NAME_PARAM                                                                        \
     {                                                                                              \
         .name = "name", .type = TOOL_STRING, .required = true, .min = 1, .max = 64,                \
@@ -508,6 +559,24 @@ const struct tool tool_table[] = {
      .annotations = {.destructive = true, .idempotent = true},
      .place = TOOL_HAND,
      .run = snapshot_restore_run},
+    {.name = "watch_process",
+     .title = "Watch a command in the background",
+     .description = "Starts a command in the background, as Bash with run_in_background does, and "
+                    "notes events: "
+                    "lines that look like errors, silence, its end. Returns a shell_id for "
+                    "watch_process_events, BashOutput and KillShell.",
+     .params = watch_process_params,
+     .output_schema = bash_output_schema,
+     .annotations = {.destructive = true, .open_world = true},
+     .place = TOOL_COMMAND},
+    {.name = "watch_process_events",
+     .title = "Events of a watched command",
+     .description = "Gives what happened to a command of watch_process since an event: errors with "
+                    "their lines, silence, the exit. The last 512 events are kept.",
+     .params = watch_process_events_params,
+     .output_schema = watch_process_events_schema,
+     .annotations = {.read_only = true, .idempotent = true},
+     .place = TOOL_COMMAND},
 };
 
 const size_t tool_count = ARRAY_COUNT(tool_table);

@@ -19,7 +19,7 @@ struct workspace; // workers/workspace/workspace.h
 
 enum tool_place { TOOL_HAND, TOOL_COMMAND };
 
-enum tool_type { TOOL_STRING, TOOL_INTEGER, TOOL_BOOLEAN };
+enum tool_type { TOOL_STRING, TOOL_INTEGER, TOOL_BOOLEAN, TOOL_STRINGS };
 
 enum {
     TOOL_PARAMS_MAX = 16,
@@ -31,6 +31,7 @@ struct tool_param {
     enum tool_type type;
     bool required;
     int64_t min, max;          // the value of an integer, the bytes of a string; max 0: no limit
+    size_t most;               // TOOL_STRINGS: how many
     int64_t fallback;          // an absent integer or boolean; of a string, which choice
     const char *const *choice; // an enum of strings, ends with NULL
     const char *description;
