@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateway/listen/front.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -63,6 +64,17 @@ static void on_accepted(void *owner, int fd, const struct address *peer)
     http_server_adopt(d->server, s);
 }
 
+static void on_starved(void *owner, int error)
+{
+    const struct door *d = owner;
+    char text[ADDRESS_TEXT_SIZE];
+    struct failure why;
+    errno = error;
+    failure_errno(&why, "accept");
+    address_format(listener_address(d->listener), text);
+    LOG(LOG_WARN, "listener.starved", LOG_STRING("address", text), LOG_FAILURE(&why));
+}
+
 // One line for each, but a flood of peers does not become a flood of lines: past a bound a second
 // they are counted, and the count stands in the next line.
 static void on_hostile(void *owner, enum http_hostility kind, const struct address *peer,
@@ -91,7 +103,8 @@ static void on_hostile(void *owner, enum http_hostility kind, const struct addre
 static int bind_door(struct door *d, struct failure *why)
 {
     const char *text = d->config != NULL ? d->config->address : d->front->config->admin_address;
-    struct listener_options options = {.unix_mode = d->config != NULL ? 0666 : 0600};
+    struct listener_options options = {.unix_mode = d->config != NULL ? 0666 : 0600,
+                                       .starved = on_starved};
     if (address_parse(span_from_string(text), &options.address, why) != 0)
         return failure_prefix(why, "listen on %s", text);
     // A socket of a gateway that did not end well; a living one would still answer on it.

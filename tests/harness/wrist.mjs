@@ -59,7 +59,9 @@ function makeCertificate() {
 
 export class Wrist {
   // options.profiles: {name: {gateway: {...}, driver: {...}}}; options.tokens: rows without sha256;
-  // options.gateway: further keys of the gateway's configuration.
+  // options.gateway: further keys of the gateway's configuration; options.launch.gateway: a command
+  // that starts it (prlimit, strace). `inherited.gateway`, where a test sets it: descriptors that become
+  // 3, 4, … of that program.
   constructor(options = {}) {
     this.options = options;
     this.processes = new Map();
@@ -136,8 +138,9 @@ export class Wrist {
   }
 
   spawn(name) {
-    const child = spawn(path.join(bin, `wrist-${name}`), ["--config", path.join(this.folder, `${name}.yaml`)],
-      { stdio: ["ignore", "inherit", "pipe"] });
+    const [program, ...args] = [...(this.options.launch?.[name] ?? []), path.join(bin, `wrist-${name}`),
+      "--config", path.join(this.folder, `${name}.yaml`)];
+    const child = spawn(program, args, { stdio: ["ignore", "inherit", "pipe", ...(this.inherited?.[name] ?? [])] });
     let rest = "";
     child.stderr.setEncoding("utf8").on("data", (text) => {
       rest += text;

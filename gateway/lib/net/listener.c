@@ -21,10 +21,11 @@ struct listener {
     struct watch *watch; // owned
     int fd;              // owned, unless inherited
     int budget;
-    bool inherited, paused_by_owner, closed;
+    bool inherited, paused_by_owner, closed, is_starved;
     struct address address;
     struct timer retry; // runs while the process has no descriptor left
     void (*accepted)(void *owner, int fd, const struct address *peer);
+    void (*starved)(void *owner, int error);
     void *owner;
 };
 
@@ -53,6 +54,18 @@ static bool is_out_of_descriptors(int error)
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
+// The queue keeps who knocks. One that closes elsewhere makes room, which is looked for from time
+// to time: an accept that fails at once would be the loop's only work otherwise.
+static void starve(struct listener *l, int error)
+{
+    bool news = !l->is_starved;
+    l->is_starved = true;
+    timer_start(&l->retry, NO_FD_PAUSE_MS);
+    update_watch(l);
+    if (news && l->starved != NULL)
+        l->starved(l->owner, error);
+}
+
 static void on_readable(void *owner, int events)
 {
     struct listener *l = owner;
@@ -64,12 +77,12 @@ static void on_readable(void *owner, int events)
         if (fd < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
         if (fd < 0 && is_out_of_descriptors(errno)) {
-            timer_start(&l->retry, NO_FD_PAUSE_MS);
-            update_watch(l);
+            starve(l, errno);
             return;
         }
         if (fd < 0)
             continue;
+        l->is_starved = false;
         set_no_delay(fd, &peer);
         l->accepted(l->owner, fd, &peer);
     }
@@ -146,7 +159,8 @@ struct listener *listener_open(struct loop *loop, const struct listener_options 
                                void *owner, struct failure *why)
 {
     struct listener *l = memory_new(sizeof *l);
-    *l = (struct listener){.loop = loop, .accepted = accepted, .owner = owner};
+    *l = (struct listener){
+        .loop = loop, .accepted = accepted, .starved = options->starved, .owner = owner};
     l->address = options->address;
     l->budget = options->accept_budget > 0 ? options->accept_budget : DEFAULT_BUDGET;
     int rc = l->address.inherited_fd >= 0 ? check_inherited(l, why) : open_socket(l, options, why);

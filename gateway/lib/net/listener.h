@@ -16,14 +16,18 @@ struct listener_options {
     int accept_budget;  // connections a turn; 0: 64
     bool reuse_port;    // several processes share the port
     unsigned unix_mode; // of a unix socket's file; 0: 0600
+    // NULL, or told once (an errno) when there are no descriptors for those who knock, and again
+    // only after some were let in.
+    void (*starved)(void *owner, int error);
 };
 
 // `accepted` owns the fd (non-blocking, close-on-exec, TCP_NODELAY).
 struct listener *listener_open(struct loop *loop, const struct listener_options *options,
                                void (*accepted)(void *owner, int fd, const struct address *peer),
                                void *owner, struct failure *why);
-void listener_pause(struct listener *l);  // the owner has enough
-void listener_resume(struct listener *l); // also after EMFILE, which pauses by itself for a while
+void listener_pause(struct listener *l); // the owner has enough
+void listener_resume(
+    struct listener *l); // also after EMFILE, which pauses by itself, again and again
 void listener_close(struct listener *l);
 const struct address *listener_address(const struct listener *l); // with the port the kernel chose
 

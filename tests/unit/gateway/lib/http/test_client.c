@@ -313,6 +313,32 @@ static void a_request_that_was_sent_is_never_sent_again(void **state)
     close_upstream(&u);
 }
 
+// Half of a request may have been enough for the upstream to act on.
+static void a_request_that_was_sent_in_part_is_never_sent_again(void **state)
+{
+    (void)state;
+    static char body[4 * 1024 * 1024]; // more than a socket takes at once
+    struct upstream u;
+    struct outcome o;
+    const struct http_request large = {.method = SPAN_LITERAL("POST"),
+                                       .target = SPAN_LITERAL("/mcp"),
+                                       .body = span_of(body, sizeof body)};
+    open_upstream(&u, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    run(&u, "POST", &o);
+    stream_pause(u.last);
+    o = (struct outcome){0};
+    struct http_call *call = http_call_start(u.client, &large, &call_ops, &o);
+    for (int i = 0; i < MANY_TURNS && !http_call_was_sent(call); i++)
+        loop_turn(u.loop, false);
+    assert_true(http_call_was_sent(call));
+    stream_close(u.last);
+    wait_for(&u, &o);
+    assert_true(o.fault < 0);
+    assert_true(o.sent);
+    assert_int_equal(u.connections, 1);
+    close_upstream(&u);
+}
+
 static void an_upstream_that_is_not_there_is_told_as_not_sent(void **state)
 {
     (void)state;
@@ -421,6 +447,7 @@ int main(void)
         cmocka_unit_test(connections_are_kept_and_calls_wait_in_line),
         cmocka_unit_test(a_kept_connection_that_died_is_not_used_and_nothing_runs_twice),
         cmocka_unit_test(a_request_that_was_sent_is_never_sent_again),
+        cmocka_unit_test(a_request_that_was_sent_in_part_is_never_sent_again),
         cmocka_unit_test(an_upstream_that_is_not_there_is_told_as_not_sent),
         cmocka_unit_test(cancelling_ends_the_connection_and_calls_nobody),
         cmocka_unit_test(closing_the_client_fails_what_runs_and_what_waits),
