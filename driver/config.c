@@ -97,6 +97,9 @@ static const struct key keys[] = {
      .fallback = "1000", .help = "Whom commands run as, inside."},
     {"profiles.<name>.command.gid", KEY_INTEGER, PRO(command_gid), .least = 1, .most = 65534,
      .fallback = "1000", .help = "Their group."},
+    {"profiles.<name>.read_only", KEY_BOOL, PRO(read_only), .fallback = "false",
+     .help = "/workspace shows what is uploaded to /inputs, mounted read-only; only the tools that "
+             "read are offered, and nothing is run. Needs a disk of its own: not rootless."},
     {"profiles.<name>.weak_isolation", KEY_BOOL, PRO(weak_isolation), .fallback = "false",
      .help = "Accept that commands run with the worker's own uid where no second uid can be had."},
 };

@@ -23,6 +23,7 @@ struct driver_profile {
     int64_t disk_bytes, disk_inodes, tmp_bytes;
     int64_t command_uid, command_gid;
     int64_t open_files;
+    bool read_only;      // /workspace shows /inputs, and nobody can write there
     bool weak_isolation; // one uid for worker and commands, where no second can be had
 };
 

@@ -12,8 +12,9 @@ enum { TEXT_BYTES = 2048 };
 void profile_revision(const struct driver_profile *p, const char *digest, char out[REVISION_SIZE])
 {
     const int64_t numbers[] = {
-        p->memory_bytes, p->cpu_millis,  p->pids,        p->disk_bytes, p->disk_inodes,
-        p->tmp_bytes,    p->command_uid, p->command_gid, p->open_files, p->weak_isolation,
+        p->memory_bytes, p->cpu_millis,     p->pids,        p->disk_bytes,
+        p->disk_inodes,  p->tmp_bytes,      p->command_uid, p->command_gid,
+        p->open_files,   p->weak_isolation, p->read_only,
     };
     char hex[SHA256_HEX_SIZE];
     struct buffer text;

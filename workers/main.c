@@ -135,6 +135,9 @@ static void open_snapshots(struct worker *w)
 {
     const struct worker_start *s = &w->options.start;
     struct failure why;
+    w->snapshots_fd = -1;
+    if (s->read_only)
+        return; // nothing changes that one could go back from
     if (!s->weak_isolation) {
         setfsgid((gid_t)s->command_gid);
         setfsuid((uid_t)s->command_uid);

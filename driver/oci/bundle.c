@@ -161,7 +161,9 @@ static void write_mounts(const struct bundle *b, struct json_writer *w)
         MOUNT(w, "/usr/local", "tmpfs", "tmpfs", "nosuid", "nodev", "mode=755", "size=4096", "ro");
     write_system_mounts(b, w);
     const struct driver_profile *p = b->profile;
-    if (b->workspace[0] != '\0')
+    if (p->read_only) // the kernel refuses every write there, whoever tries
+        write_bind(w, "/workspace", b->inputs, true);
+    else if (b->workspace[0] != '\0')
         write_bind(w, "/workspace", b->workspace, false);
     else
         write_tmpfs(w, "/workspace", "mode=755", command_owner(b), p->disk_bytes, p->disk_inodes);

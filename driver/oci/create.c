@@ -73,6 +73,7 @@ static int write_start(struct creation *c, struct failure *why)
     s.command_uid = c->oci->one_uid ? 0 : p->command_uid;
     s.command_gid = c->oci->one_uid ? 0 : p->command_gid;
     s.weak_isolation = c->oci->one_uid;
+    s.read_only = p->read_only;
 
     struct buffer text;
     buffer_init(&text, WORKER_START_LIMIT);

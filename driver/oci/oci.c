@@ -163,6 +163,11 @@ static int profile_open(struct oci *o, const struct driver_profile *settings, st
                            "newuidmap is missing), so commands would share the worker's uid; give "
                            "it one, or set weak_isolation: true",
                            settings->name);
+    if (o->rootless && settings->read_only)
+        return failure_set(why, FAULT_UNAVAILABLE,
+                           "profile %s: read_only needs a disk for each sandbox, and this user may "
+                           "mount none; start the driver as root",
+                           settings->name);
     int fault = runtime_find(settings->runtime[0] != '\0' ? settings->runtime : o->config->runtime,
                              &p->runtime, why);
     if (fault == 0)

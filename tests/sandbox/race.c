@@ -157,7 +157,7 @@ static bool call(const struct tool_env *env, const char *tool, const char *args,
     if (json_parse(span_from_string(args), &json_limits_default, &doc, &why) != 0)
         die(args);
     tool_result_init(&result);
-    tool_call(tool_find(span_from_string(tool)), env, doc, JSON_ROOT, &result);
+    tool_call(tool_find(span_from_string(tool), false), env, doc, JSON_ROOT, &result);
     struct span text = buffer_span(&result.text);
     *leaked = memmem(text.data, text.size, SECRET, strlen(SECRET)) != NULL;
     bool ok = !result.is_error;

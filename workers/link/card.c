@@ -13,7 +13,10 @@ static const char instructions[] =
     "in "
     "/workspace, and nothing that it starts outlives it.";
 
-static void write_server(struct json_writer *w)
+static const char read_only_instructions[] =
+    "A sandbox to read in: what was uploaded is at /workspace. Nothing can be written or run.";
+
+static void write_server(struct json_writer *w, bool read_only)
 {
     json_write_key(w, "serverInfo");
     json_object_open(w);
@@ -23,23 +26,23 @@ static void write_server(struct json_writer *w)
     json_object_close(w);
     json_write_key(w, "capabilities");
     json_write_raw(w, SPAN_LITERAL("{\"tools\":{}}"));
-    json_write_member_string(w, "instructions", instructions);
+    json_write_member_string(w, "instructions", read_only ? read_only_instructions : instructions);
 }
 
-static void write_tools(struct json_writer *w)
+static void write_tools(struct json_writer *w, bool read_only)
 {
     json_write_key(w, "tools");
-    tool_list_write(w);
+    tool_list_write(w, read_only);
 }
 
-static void write_parts(struct json_writer *w)
+static void write_parts(struct json_writer *w, bool read_only)
 {
-    write_server(w);
-    write_tools(w);
+    write_server(w, read_only);
+    write_tools(w, read_only);
 }
 
 // The digest is of the parts, so that equal cards can be known by it.
-int card_write(struct buffer *out, struct failure *why)
+int card_write(bool read_only, struct buffer *out, struct failure *why)
 {
     struct buffer parts;
     struct json_writer w;
@@ -47,7 +50,7 @@ int card_write(struct buffer *out, struct failure *why)
     buffer_init(&parts, PARTS_LIMIT);
     json_writer_init(&w, &parts);
     json_object_open(&w);
-    write_parts(&w);
+    write_parts(&w, read_only);
     json_object_close(&w);
     int fault = json_writer_finish(&w);
     if (fault == 0) {
@@ -61,23 +64,23 @@ int card_write(struct buffer *out, struct failure *why)
     return fault != 0 ? failure_set(why, (enum fault)fault, "the card is too large") : 0;
 }
 
-int card_write_initialize(enum mcp_revision revision, struct buffer *out)
+int card_write_initialize(bool read_only, enum mcp_revision revision, struct buffer *out)
 {
     struct json_writer w;
     json_writer_init(&w, out);
     json_object_open(&w);
     json_write_member_string(&w, "protocolVersion", mcp_revision_text(revision));
-    write_server(&w);
+    write_server(&w, read_only);
     json_object_close(&w);
     return json_writer_finish(&w);
 }
 
-int card_write_tools(struct buffer *out)
+int card_write_tools(bool read_only, struct buffer *out)
 {
     struct json_writer w;
     json_writer_init(&w, out);
     json_object_open(&w);
-    write_tools(&w);
+    write_tools(&w, read_only);
     json_object_close(&w);
     return json_writer_finish(&w);
 }

@@ -8,9 +8,9 @@
 #include "gateway/lib/base/failure.h"
 #include "gateway/lib/mcp/revision.h"
 
-int card_write(struct buffer *out, struct failure *why);
+int card_write(bool read_only, struct buffer *out, struct failure *why);
 // The results of initialize and tools/list, as JSON objects.
-int card_write_initialize(enum mcp_revision revision, struct buffer *out);
-int card_write_tools(struct buffer *out);
+int card_write_initialize(bool read_only, enum mcp_revision revision, struct buffer *out);
+int card_write_tools(bool read_only, struct buffer *out);
 
 #endif

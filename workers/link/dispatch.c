@@ -10,8 +10,8 @@
 
 // --- tools/call -----------------------------------------------------------------------------
 
-static const struct tool *find_tool(const struct json *doc, const struct mcp_message *m,
-                                    struct failure *why)
+static const struct tool *find_tool(const struct service *s, const struct json *doc,
+                                    const struct mcp_message *m, struct failure *why)
 {
     if (span_is_absent(m->name)) {
         failure_set(why, FAULT_INVALID, "params.name must be a string");
@@ -21,7 +21,7 @@ static const struct tool *find_tool(const struct json *doc, const struct mcp_mes
         failure_set(why, FAULT_INVALID, "params.arguments must be an object");
         return NULL;
     }
-    const struct tool *tool = tool_find(m->name);
+    const struct tool *tool = tool_find(m->name, s->options.start->read_only);
     if (tool == NULL)
         failure_set(why, FAULT_INVALID, "unknown tool: %.*s",
                     (int)(m->name.size < 128 ? m->name.size : 128), m->name.data);
@@ -32,7 +32,7 @@ static void tools_call(struct service *s, const struct json *doc, const struct m
                        const struct caller *caller, struct answer *answer)
 {
     struct failure why;
-    const struct tool *tool = find_tool(doc, m, &why);
+    const struct tool *tool = find_tool(s, doc, m, &why);
     if (tool == NULL) {
         respond_error(answer, m->id, MCP_ERROR_PARAMS, span_from_string(why.text));
         return;
@@ -53,10 +53,9 @@ static void initialize(struct service *s, const struct json *doc, const struct m
                        const struct caller *caller, struct answer *answer)
 {
     struct buffer result;
-    (void)s;
     (void)caller;
     buffer_init(&result, 64 << 10);
-    (void)card_write_initialize(initialize_revision(doc, m), &result);
+    (void)card_write_initialize(s->options.start->read_only, initialize_revision(doc, m), &result);
     respond_result(answer, m->id, buffer_span(&result));
     buffer_fini(&result);
 }
@@ -74,11 +73,10 @@ static void tools_list(struct service *s, const struct json *doc, const struct m
                        const struct caller *caller, struct answer *answer)
 {
     struct buffer result;
-    (void)s;
     (void)doc;
     (void)caller;
     buffer_init(&result, 1 << 20);
-    (void)card_write_tools(&result);
+    (void)card_write_tools(s->options.start->read_only, &result);
     respond_result(answer, m->id, buffer_span(&result));
     buffer_fini(&result);
 }

@@ -192,7 +192,7 @@ struct service *link_new(const struct link_options *options, struct failure *why
     s->server = http_server_new(options->loop, &limits, &exchange_ops, s);
     const struct listener_options listen = {.address = options->address};
     s->listener = listener_open(options->loop, &listen, on_accepted, s, why);
-    if (s->listener == NULL || card_write(&s->card, why) != 0) {
+    if (s->listener == NULL || card_write(options->start->read_only, &s->card, why) != 0) {
         link_free(s);
         return NULL;
     }

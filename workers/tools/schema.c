@@ -104,10 +104,11 @@ static void write_tool(const struct tool *tool, struct json_writer *w)
     json_object_close(w);
 }
 
-void tool_list_write(struct json_writer *w)
+void tool_list_write(struct json_writer *w, bool read_only)
 {
     json_array_open(w);
     for (size_t i = 0; i < tool_count; i++)
-        write_tool(&tool_table[i], w);
+        if (!read_only || tool_table[i].in_read_only)
+            write_tool(&tool_table[i], w);
     json_array_close(w);
 }

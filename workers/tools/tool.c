@@ -49,11 +49,11 @@ void tool_result_write(const struct tool_result *r, struct json_writer *w)
     json_write_member_bool(w, "isError", r->is_error);
 }
 
-const struct tool *tool_find(struct span name)
+const struct tool *tool_find(struct span name, bool read_only)
 {
     for (size_t i = 0; i < tool_count; i++)
         if (span_is(name, tool_table[i].name))
-            return &tool_table[i];
+            return !read_only || tool_table[i].in_read_only ? &tool_table[i] : NULL;
     return NULL;
 }
 

@@ -96,6 +96,7 @@ struct tool {
     const char *output_schema; // a JSON object, or NULL
     struct tool_annotations annotations;
     enum tool_place place;
+    bool in_read_only; // offered where nobody can write
     // HAND only. A failure becomes an error result, so what stands in `why` is for the model.
     int (*run)(const struct tool_env *env, const struct arguments *args, struct tool_result *out,
                struct failure *why);
@@ -104,15 +105,16 @@ struct tool {
 // The table, in the order of the list.
 extern const struct tool tool_table[];
 extern const size_t tool_count;
-const struct tool *tool_find(struct span name); // NULL where there is none
+const struct tool *tool_find(struct span name, bool read_only); // NULL where there is none
 
 // Checks the arguments (`args` may be JSON_NONE: an empty object) and runs a HAND tool. Always
 // leaves a result in *out, of failures as well.
 void tool_call(const struct tool *tool, const struct tool_env *env, const struct json *doc,
                int args, struct tool_result *out);
 
-// The array of a tools/list result: every tool with schemas and annotations.
-void tool_list_write(struct json_writer *w);
+// The array of a tools/list result: every tool with schemas and annotations, or those that are
+// offered where nobody can write.
+void tool_list_write(struct json_writer *w, bool read_only);
 // One tool's inputSchema, without any $ref.
 void tool_schema_write(const struct tool *tool, struct json_writer *w);
 

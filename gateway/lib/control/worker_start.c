@@ -5,10 +5,12 @@
 #include "gateway/lib/control/fields.h"
 
 static const char *const isolation_words[] = {"full", "weak", NULL};
+static const char *const access_words[] = {"write", "read_only", NULL};
 
 // One document, two tables: a table has 16 rows at most.
 struct isolation {
     int weak;
+    int read_only;
 };
 
 static const struct field sandbox_rows[] = {
@@ -38,6 +40,7 @@ static const struct fields limit_fields = {"command limits", limit_rows, ARRAY_C
 
 static const struct field isolation_rows[] = {
     {"isolation", FIELD_WORD, FIELD_AT(struct isolation, weak), .words = isolation_words},
+    {"workspace_access", FIELD_WORD, FIELD_AT(struct isolation, read_only), .words = access_words},
 };
 static const struct fields isolation_fields = {"isolation", isolation_rows,
                                                ARRAY_COUNT(isolation_rows)};
@@ -55,7 +58,7 @@ void worker_start_default(struct worker_start *s)
 
 int worker_start_write(const struct worker_start *s, struct buffer *out)
 {
-    const struct isolation isolation = {s->weak_isolation};
+    const struct isolation isolation = {s->weak_isolation, s->read_only};
     struct json_writer w;
     json_writer_init(&w, out);
     json_object_open(&w);
@@ -83,6 +86,7 @@ static int read_parts(const struct json *j, struct worker_start *out, struct fai
                                  &isolation, sizeof isolation, why);
     out->limits = limits;
     out->weak_isolation = isolation.weak != 0;
+    out->read_only = isolation.read_only != 0;
     return fault;
 }
 

@@ -43,6 +43,8 @@ struct worker_start {
     char inputs[WORKER_PATH_SIZE];    // "/inputs"; "" for none
     // Commands run with the worker's own uid, since no other can be had here.
     bool weak_isolation;
+    // Nobody can write to the workspace; only the tools that read are offered.
+    bool read_only;
 };
 
 // Everything but id, generation, secret and the uids.

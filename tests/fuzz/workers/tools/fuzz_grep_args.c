@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const struct tool_env env = {.workspace = ws, .clock = clock_system()};
     tool_result_init(&result);
-    tool_call(tool_find(SPAN_LITERAL("Grep")), &env, doc, JSON_ROOT, &result);
+    tool_call(tool_find(SPAN_LITERAL("Grep"), false), &env, doc, JSON_ROOT, &result);
     tool_result_fini(&result);
     json_free(doc);
     return 0;

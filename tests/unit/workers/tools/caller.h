@@ -81,7 +81,7 @@ static inline const char *box_call_span(struct box *b, const char *tool, struct 
     tool_result_fini(&b->caller->result);
     tool_result_init(&b->caller->result);
     assert_int_equal(json_parse(args, &json_limits_default, &doc, &why), 0);
-    tool_call(tool_find(span_from_string(tool)), &b->caller->env, doc, JSON_ROOT,
+    tool_call(tool_find(span_from_string(tool), false), &b->caller->env, doc, JSON_ROOT,
               &b->caller->result);
     json_free(doc);
     buffer_append_char(&b->caller->result.text, '\0');

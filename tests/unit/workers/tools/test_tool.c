@@ -18,7 +18,7 @@ static int setup(void **state)
     struct failure why = {0};
     buffer_init(&text, 1 << 20);
     json_writer_init(&w, &text);
-    tool_list_write(&w);
+    tool_list_write(&w, false);
     assert_int_equal(json_writer_finish(&w), 0);
     return json_parse(buffer_span(&text), &json_limits_default, &list, &why);
 }

@@ -18,6 +18,7 @@ static void fill(struct worker_start *s)
     s->orphan_ms = 60000;
     s->command_uid = s->command_gid = 1000;
     s->weak_isolation = true;
+    s->read_only = true;
 }
 
 static void what_is_written_reads_back_the_same(void **state)
@@ -40,6 +41,7 @@ static void what_is_written_reads_back_the_same(void **state)
     assert_string_equal(back.workspace, "/workspace");
     assert_string_equal(back.inputs, "/inputs");
     assert_true(back.weak_isolation);
+    assert_true(back.read_only);
     buffer_fini(&json);
 }
 
