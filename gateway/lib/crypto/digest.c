@@ -46,6 +46,13 @@ void sha256_hex(struct span bytes, char out[SHA256_HEX_SIZE])
     hex_encode(span_of(digest, sizeof digest), out);
 }
 
+void sha1_hex(struct span bytes, char out[SHA1_HEX_SIZE])
+{
+    unsigned char digest[20];
+    must(EVP_Q_digest(NULL, "SHA1", NULL, bytes.data, bytes.size, digest, NULL) == 1);
+    hex_encode(span_of(digest, sizeof digest), out);
+}
+
 struct sha256 {
     EVP_MD_CTX *context;
 };

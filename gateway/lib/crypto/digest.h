@@ -14,6 +14,10 @@ enum {
 void sha256(struct span bytes, unsigned char out[SHA256_SIZE]);
 void sha256_hex(struct span bytes, char out[SHA256_HEX_SIZE]);
 
+// For names that others give by it, as Redis does to scripts. It protects nothing.
+enum { SHA1_HEX_SIZE = 41 };
+void sha1_hex(struct span bytes, char out[SHA1_HEX_SIZE]);
+
 // For content that comes in pieces. sha256_finish frees; so does sha256_free, for one given up.
 struct sha256;
 struct sha256 *sha256_start(void);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "gateway/lib/base/random.h"
+#include "gateway/lib/crypto/digest.h"
 #include "gateway/lib/file/file.h"
 #include "gateway/lib/loop/loop.h"
 #include "gateway/lib/loop/timer.h"
@@ -39,7 +40,7 @@ struct redis {
     int64_t backoff_ms;
     struct list refused;
     struct task refuse;
-    struct redis_script *scripts[SCRIPTS_MOST]; // borrowed
+    const struct redis_script *scripts[SCRIPTS_MOST]; // borrowed
     size_t script_count;
     bool closed;
 };
@@ -277,17 +278,10 @@ static void main_closed(void *owner, struct list *sent, const struct failure *wh
     hang_up(owner, sent, why);
 }
 
-static void loaded(void *owner, const struct redis_reply *reply, const struct failure *why)
-{
-    struct redis_script *script = owner;
-    if (why == NULL && reply->kind == REPLY_TEXT)
-        span_copy_string(reply->text, script->sha, sizeof script->sha);
-}
-
-static void load(struct redis *r, struct redis_script *script)
+static void load(struct redis *r, const struct redis_script *script)
 {
     const char *const words[] = {"SCRIPT", "LOAD", script->text};
-    redis_ask(r, 3, words, NULL, loaded, script);
+    redis_ask(r, 3, words, NULL, NULL, NULL);
 }
 
 static void main_ready(void *owner)
@@ -518,6 +512,7 @@ void redis_load(struct redis *r, struct redis_script *script)
     if (r->script_count == SCRIPTS_MOST)
         abort();
     r->scripts[r->script_count++] = script;
+    sha1_hex(span_from_string(script->text), script->sha);
     if (redis_is_up(r))
         load(r, script);
 }
@@ -525,12 +520,11 @@ void redis_load(struct redis *r, struct redis_script *script)
 void redis_run(struct redis *r, const struct redis_script *script, int keys, int argc,
                const char *const *argv, redis_done *done, void *owner)
 {
-    static const char unknown[] = "0000000000000000000000000000000000000000";
     char count[16];
     const char **words = memory_new_array((size_t)argc + 3, sizeof *words);
     snprintf(count, sizeof count, "%d", keys);
     words[0] = "EVALSHA";
-    words[1] = script->sha[0] != '\0' ? script->sha : unknown;
+    words[1] = script->sha;
     words[2] = count;
     memcpy(words + 3, argv, (size_t)argc * sizeof *words);
     struct redis_command *c = command_new(argc + 3, words, NULL, done, owner);

@@ -58,10 +58,11 @@ bool redis_is_up(const struct redis *r);
 void redis_ask(struct redis *r, int argc, const char *const *argv, const size_t *sizes,
                redis_done *done, void *owner);
 
-// A Lua script, loaded at each connecting by redis_load and sent whole where the server lost it.
+// A Lua script, loaded at each connecting once redis_load was called, and sent whole where the
+// server lost it.
 struct redis_script {
     const char *name, *text;
-    char sha[41]; // "" until a server was told
+    char sha[41]; // by redis_load
 };
 void redis_load(struct redis *r, struct redis_script *script);
 // argv: `keys` keys, then arguments.
