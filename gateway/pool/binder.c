@@ -161,6 +161,16 @@ struct bind_wait *binder_start(struct binder *b, const struct bind_request *requ
     return w;
 }
 
+struct bind_wait *binder_reach(struct binder *b, const struct bind_request *request,
+                               void (*done)(void *owner, struct lease *lease,
+                                            const struct failure *why, int64_t retry_after_ms),
+                               void *owner)
+{
+    struct bind_wait *w = arrive(b, WAIT_REACH, request, owner);
+    w->got = done;
+    return w;
+}
+
 struct bind_wait *binder_check_session(struct binder *b, const struct bind_request *request,
                                        void (*done)(void *owner, const struct failure *why),
                                        void *owner)

@@ -32,6 +32,12 @@ struct bind_wait *binder_start(struct binder *b, const struct bind_request *requ
                                void (*done)(void *owner, struct lease *lease,
                                             const struct failure *why, int64_t retry_after_ms),
                                void *owner);
+// The same where it is bound already, or is being bound; else LOST, which is not consumed here, and
+// nothing is started.
+struct bind_wait *binder_reach(struct binder *b, const struct bind_request *request,
+                               void (*done)(void *owner, struct lease *lease,
+                                            const struct failure *why, int64_t retry_after_ms),
+                               void *owner);
 void bind_wait_cancel(struct bind_wait *w); // no callback any more; the start itself goes on
 
 // The rest of the questions and orders also answer once, from the loop, through `done`: `why` is

@@ -131,7 +131,14 @@ struct binding {
     struct want want;    // in PHASE_WANTING
 };
 
-enum wait_kind { WAIT_LEASE, WAIT_CHECK, WAIT_END_SESSION, WAIT_END_SANDBOX, WAIT_CREATE };
+enum wait_kind {
+    WAIT_LEASE,
+    WAIT_REACH,
+    WAIT_CHECK,
+    WAIT_END_SESSION,
+    WAIT_END_SANDBOX,
+    WAIT_CREATE
+};
 
 struct bind_wait {
     struct list node, all;

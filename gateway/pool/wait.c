@@ -49,6 +49,7 @@ void wait_finish(struct bind_wait *w, const struct failure *why, int64_t retry_a
     wait_free(w);
     switch (was.kind) {
     case WAIT_LEASE:
+    case WAIT_REACH:
         was.got(was.owner, NULL, why, retry_after_ms);
         break;
     case WAIT_CREATE:
@@ -174,6 +175,8 @@ static void settle_free(struct bind_wait *w, struct binding *binding)
         wait_finish(w, NULL, 0);
     else if (binding->phase == PHASE_WANTING)
         list_append(&binding->waiters, &w->node);
+    else if (w->kind == WAIT_REACH)
+        refuse(w, FAULT_LOST, "no sandbox is bound");
     else
         binding_want(binding, w);
 }

@@ -28,7 +28,7 @@ static void on_done(void *owner, const struct failure *why)
         visit_respond_failure(v, why, 1000);
     }
     if (why == NULL)
-        sessions_end_stream(v->proxy->sessions, span_from_string(e->session.name.id));
+        sessions_end_streams(v->proxy->sessions, span_from_string(e->session.name.id));
 }
 
 // The order stands when the client leaves: the ending goes on without it.

@@ -5,6 +5,7 @@
 
 #include "gateway/lib/base/list.h"
 #include "gateway/proxy/meters.h"
+#include "gateway/proxy/notice.h"
 #include "gateway/proxy/opened.h"
 #include "gateway/proxy/proxy.h"
 #include "gateway/proxy/sessions.h"
@@ -24,6 +25,7 @@ struct proxy {
     struct sessions *sessions; // owned
     struct tool_lists *tools;  // owned
     struct list posts;         // that have not ended, also those whose clients left
+    struct notices *notices;   // owned
     struct list listeners;     // owned
     struct {
         const struct route *rows; // borrowed

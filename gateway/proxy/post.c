@@ -218,16 +218,9 @@ static void forward_notice(struct post *p, const struct mcp_message *m)
                      m->method == MCP_METHOD_PROGRESS;
     if (!forwarded || p->session.state != SESSION_KNOWN)
         return;
-    struct span session = span_from_string(p->session.name.id);
-    struct link_request request = {
-        .lease = sessions_any_lease(p->v->proxy->sessions, session),
-        .session = session,
-        .reader = session,
-        .version = mcp_revision_text(p->mcp.revision),
-        .body = json_raw(p->doc, m->node),
-    };
-    if (request.lease != NULL)
-        link_notify(&request);
+    struct bind_request ask = place_bind_request(p->v, &p->place, &p->session);
+    notice_send(p->v->proxy->notices, &ask, mcp_revision_text(p->mcp.revision),
+                json_raw(p->doc, m->node));
 }
 
 static enum step take_notices(struct post *p)
@@ -271,9 +264,6 @@ static enum step judge_binding(struct post *p)
 {
     if (p->lease != NULL) {
         snprintf(p->v->sandbox, sizeof p->v->sandbox, "%s", lease_sandbox(p->lease));
-        if (p->session.state == SESSION_KNOWN)
-            sessions_add_call(p->v->proxy->sessions, span_from_string(p->session.name.id),
-                              &p->in_flight, p->lease);
         return STEP_NEXT;
     }
     // A lost workspace is told message by message; what needs no hands is still answered.

@@ -42,7 +42,6 @@ struct post {
     struct link_call *call;  // its call on the link, NULL while none runs
     enum link_answer answer; // its form
     bool has_answer;
-    struct session_call in_flight;
     struct session_stream listening; // of subscriptions/listen
     struct timer timer;              // of the call, or of waiting for the card
     int64_t card_deadline_ms;        // monotonic; 0: not waiting

@@ -21,6 +21,7 @@ struct proxy *proxy_new(const struct proxy_options *options)
     p->opened = opened_new(options->keyring);
     p->sessions = sessions_new();
     p->tools = tool_lists_new();
+    p->notices = notices_new(p->binder);
     list_init(&p->posts);
     list_init(&p->listeners);
     proxy_add_routes(p, mcp_routes, mcp_route_count);
@@ -36,6 +37,7 @@ void proxy_free(struct proxy *p)
         list_remove(node);
         memory_free_at(&l);
     }
+    notices_free(p->notices);
     sessions_free(p->sessions);
     tool_lists_free(p->tools);
     meters_free(p->meters);

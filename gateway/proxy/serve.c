@@ -41,7 +41,6 @@ void serve_release(struct post *p)
     if (p->call != NULL)
         link_call_stop(p->call, false);
     p->call = NULL;
-    sessions_remove_call(p->v->proxy->sessions, &p->in_flight);
     if (p->lease != NULL)
         lease_release(p->lease);
     p->lease = NULL;
@@ -241,6 +240,7 @@ static enum step forward(struct post *p, const struct mcp_message *m)
         .session = known ? span_from_string(p->session.name.id) : SPAN_NONE,
         .reader = span_from_string(known ? p->session.name.id : principal_hash(v->principal)),
         .version = mcp_revision_text(p->mcp.revision),
+        .accepts_json = p->reply.form != REPLY_EVENTS || p->mcp.is_batch,
         .accepts_events = p->reply.accept.events && !p->mcp.is_batch,
         .body = translate_call(p, m, body),
     };

@@ -6,8 +6,9 @@
 
 struct session_entry {
     char id[ID_SIZE];
-    struct list calls;             // of session_call
     struct session_stream *stream; // borrowed; NULL: none
+    struct list resumed;           // of session_stream
+    size_t resumed_count;
 };
 
 struct sessions {
@@ -41,7 +42,7 @@ static struct session_entry *entry_get(struct sessions *s, struct span session)
     if (e != NULL)
         return e;
     e = memory_new(sizeof *e);
-    list_init(&e->calls);
+    list_init(&e->resumed);
     if (!span_copy_string(session, e->id, sizeof e->id))
         e->id[0] = '\0';
     table_put(s->entries, span_from_string(e->id), e);
@@ -50,36 +51,10 @@ static struct session_entry *entry_get(struct sessions *s, struct span session)
 
 static void entry_forget_if_idle(struct sessions *s, struct session_entry *e)
 {
-    if (e->stream != NULL || !list_is_empty(&e->calls))
+    if (e->stream != NULL || e->resumed_count > 0)
         return;
     table_remove(s->entries, span_from_string(e->id));
     memory_free_at(&e);
-}
-
-void sessions_add_call(struct sessions *s, struct span session, struct session_call *call,
-                       struct lease *lease)
-{
-    call->entry = entry_get(s, session);
-    call->lease = lease;
-    list_append(&call->entry->calls, &call->node);
-}
-
-void sessions_remove_call(struct sessions *s, struct session_call *call)
-{
-    struct session_entry *e = call->entry;
-    if (e == NULL)
-        return;
-    call->entry = NULL;
-    list_remove(&call->node);
-    entry_forget_if_idle(s, e);
-}
-
-struct lease *sessions_any_lease(const struct sessions *s, struct span session)
-{
-    const struct session_entry *e = table_get(s->entries, session);
-    if (e == NULL || list_is_empty(&e->calls))
-        return NULL;
-    return LIST_ENTRY(e->calls.next, struct session_call, node)->lease;
 }
 
 void sessions_put_stream(struct sessions *s, struct span session, struct session_stream *stream)
@@ -96,6 +71,18 @@ void sessions_put_stream(struct sessions *s, struct span session, struct session
     old->ended(old);
 }
 
+bool sessions_put_resumed(struct sessions *s, struct span session, struct session_stream *stream)
+{
+    struct session_entry *e = entry_get(s, session);
+    if (e->resumed_count >= SESSION_RESUMED_MAX)
+        return false;
+    e->resumed_count++;
+    stream->entry = e;
+    list_append(&e->resumed, &stream->in_session);
+    list_append(&s->streams, &stream->node);
+    return true;
+}
+
 void sessions_remove_stream(struct sessions *s, struct session_stream *stream)
 {
     struct session_entry *e = stream->entry;
@@ -103,7 +90,12 @@ void sessions_remove_stream(struct sessions *s, struct session_stream *stream)
         return;
     stream->entry = NULL;
     list_remove(&stream->node);
-    e->stream = NULL;
+    if (e->stream == stream) {
+        e->stream = NULL;
+    } else {
+        list_remove(&stream->in_session);
+        e->resumed_count--;
+    }
     entry_forget_if_idle(s, e);
 }
 
@@ -113,11 +105,18 @@ static void end_stream(struct sessions *s, struct session_stream *stream)
     stream->ended(stream);
 }
 
-void sessions_end_stream(struct sessions *s, struct span session)
+// The entry goes with its last stream: it is looked up each time.
+void sessions_end_streams(struct sessions *s, struct span session)
 {
-    struct session_entry *e = table_get(s->entries, session);
-    if (e != NULL && e->stream != NULL)
-        end_stream(s, e->stream);
+    for (;;) {
+        struct session_entry *e = table_get(s->entries, session);
+        if (e != NULL && e->stream != NULL)
+            end_stream(s, e->stream);
+        else if (e != NULL && e->resumed_count > 0)
+            end_stream(s, LIST_ENTRY(e->resumed.next, struct session_stream, in_session));
+        else
+            return;
+    }
 }
 
 void sessions_end_all_streams(struct sessions *s)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is going on in this process for each legacy session: its calls in flight, so that a
-// cancellation finds its way, and its held GET stream, of which there is one. Nothing is kept of a
-// session that has neither.
+// The streams of each legacy session in this process: its held GET stream, of which there is one,
+// and those that it reads again. Nothing is kept of a session that has none.
 #ifndef WRIST_GATEWAY_PROXY_SESSIONS_H
 #define WRIST_GATEWAY_PROXY_SESSIONS_H
 
@@ -10,32 +9,24 @@
 #include "gateway/lib/base/span.h"
 
 struct sessions;
-struct lease;
 
 struct sessions *sessions_new(void);
 void sessions_free(struct sessions *s);
 
-// Embedded in a call; on the list while the call has a lease.
-struct session_call {
-    struct list node;
-    struct session_entry *entry; // NULL: not on a list
-    struct lease *lease;         // borrowed
-};
-void sessions_add_call(struct sessions *s, struct span session, struct session_call *call,
-                       struct lease *lease);
-void sessions_remove_call(struct sessions *s, struct session_call *call);
-// The lease of a call of this session that is in flight, or NULL.
-struct lease *sessions_any_lease(const struct sessions *s, struct span session);
-
-// Embedded in a held stream. A new one takes over: `ended` of the old one is called.
+// Embedded in a held stream.
 struct session_stream {
-    struct list node; // of all streams
+    struct list node;       // of all streams
+    struct list in_session; // of those that are read again
     struct session_entry *entry;
     void (*ended)(struct session_stream *stream);
 };
+// A new one takes over: `ended` of the old one is called.
 void sessions_put_stream(struct sessions *s, struct span session, struct session_stream *stream);
+// One that is read again, beside the held one. False where the session has too many.
+enum { SESSION_RESUMED_MAX = 16 };
+bool sessions_put_resumed(struct sessions *s, struct span session, struct session_stream *stream);
 void sessions_remove_stream(struct sessions *s, struct session_stream *stream);
-void sessions_end_stream(struct sessions *s, struct span session);
+void sessions_end_streams(struct sessions *s, struct span session);
 void sessions_end_all_streams(struct sessions *s);
 
 #endif

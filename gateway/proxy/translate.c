@@ -36,20 +36,25 @@ static struct span client_provider(const struct post *p)
     return told != NULL ? span_from_string(told->name) : SPAN_NONE;
 }
 
-enum step translate_choose(struct post *p)
+int translation_find(struct visit *v, const struct profile *profile, struct span client,
+                     const struct provider **out, struct failure *why)
 {
-    struct visit *v = p->v;
-    struct failure why;
     struct dialect_sources sources = {
         .token = span_from_string(principal_provider(v->principal)),
-        .profile = span_from_string(p->place.profile->provider),
-        .client = client_provider(p),
+        .profile = span_from_string(profile->provider),
+        .client = client,
     };
     if (v->ex != NULL) {
         sources.query = exchange_query(v->ex);
         sources.header = exchange_header(v->ex, "x-wrist-provider");
     }
-    if (dialect_choose(&sources, &p->provider, &why) == 0)
+    return dialect_choose(&sources, out, why);
+}
+
+enum step translate_choose(struct post *p)
+{
+    struct failure why;
+    if (translation_find(p->v, p->place.profile, client_provider(p), &p->provider, &why) == 0)
         return STEP_NEXT;
     return post_refuse(p, 400, MCP_ERROR_LEGACY, p->mcp.is_batch ? SPAN_NONE : p->mcp.messages->id,
                        why.text);
@@ -149,7 +154,7 @@ struct span translate_name(const struct post *p, const struct mcp_message *m)
 // --- answers -------------------------------------------------------------------------------------
 
 // What is no answer with a result keeps its bytes.
-static int rewrite_message(struct post *p, struct span message, struct buffer *out,
+static int rewrite_message(const struct translation *t, struct span message, struct buffer *out,
                            struct failure *why)
 {
     struct json *j;
@@ -161,8 +166,7 @@ static int rewrite_message(struct post *p, struct span message, struct buffer *o
     buffer_init(&result, ANSWER_BYTES);
     json_edit_init(&edit, j);
     if (json_type(j, node) == JSON_OBJECT) {
-        fault =
-            results_rewrite_call(json_raw(j, node), p->place.profile->rewrite_texts, &result, why);
+        fault = results_rewrite_call(json_raw(j, node), t->rewrites_texts, &result, why);
         if (fault == 0)
             fault = json_edit_replace(&edit, node, buffer_span(&result));
     }
@@ -175,39 +179,56 @@ static int rewrite_message(struct post *p, struct span message, struct buffer *o
 
 static int on_event(void *owner, const struct sse_event *event)
 {
-    struct post *p = owner;
-    struct translation *t = &p->translation;
+    struct translation *t = owner;
     struct buffer message;
     int fault = 0;
     buffer_init(&message, ANSWER_BYTES);
     buffer_clear(&t->answer);
     if (event->data.size > 0)
-        fault = rewrite_message(p, event->data, &message, t->trouble);
+        fault = rewrite_message(t, event->data, &message, t->trouble);
     if (fault == 0)
         fault = sse_write_event(&t->answer, event->has_id ? event->id : SPAN_NONE,
                                 buffer_span(&message));
     if (fault == 0)
-        reply_events(&p->reply, buffer_span(&t->answer));
+        reply_events(t->reply, buffer_span(&t->answer));
     buffer_fini(&message);
     return fault;
 }
 
-static const struct sse_reader_ops event_ops = {.event = on_event};
-
-void translate_head(struct post *p)
+static void on_retry(void *owner, int64_t ms)
 {
-    struct translation *t = &p->translation;
+    struct translation *t = owner;
+    buffer_clear(&t->answer);
+    if (sse_write_retry(&t->answer, ms) == 0)
+        reply_events(t->reply, buffer_span(&t->answer));
+}
+
+static void on_primed(void *owner, struct span id)
+{
+    struct translation *t = owner;
+    buffer_clear(&t->answer);
+    if (buffer_append_string(&t->answer, "id: ") == 0 && buffer_append(&t->answer, id) == 0 &&
+        buffer_append_string(&t->answer, "\ndata: \n\n") == 0)
+        reply_events(t->reply, buffer_span(&t->answer));
+}
+
+static const struct sse_reader_ops event_ops = {
+    .event = on_event, .retry = on_retry, .primed = on_primed};
+
+void translation_begin(struct translation *t, bool rewrites_texts, struct reply *events)
+{
     buffer_clear(&t->answer);
     memory_free_at(&t->trouble);
     t->trouble = memory_new(sizeof *t->trouble);
-    if (p->answer == LINK_EVENTS)
-        t->events = sse_reader_new(ANSWER_BYTES, &event_ops, p);
+    t->rewrites_texts = rewrites_texts;
+    t->reply = events;
+    if (events != NULL)
+        t->events = sse_reader_new(ANSWER_BYTES, &event_ops, t);
 }
 
 // After trouble the rest is let go by, and the end tells.
-void translate_piece(struct post *p, struct span bytes)
+void translation_feed(struct translation *t, struct span bytes)
 {
-    struct translation *t = &p->translation;
     if (t->trouble->fault != 0)
         return;
     int fault = t->events != NULL ? sse_reader_feed(t->events, bytes, t->trouble)
@@ -216,17 +237,37 @@ void translate_piece(struct post *p, struct span bytes)
         failure_set(t->trouble, (enum fault)fault, "it is too large");
 }
 
+int translation_end_events(struct translation *t, struct failure *why)
+{
+    if (t->trouble->fault == 0 && !sse_reader_is_between_events(t->events))
+        failure_set(t->trouble, FAULT_PEER, "its event stream ended inside an event");
+    if (t->trouble->fault != 0)
+        *why = *t->trouble;
+    return t->trouble->fault;
+}
+
+void translate_head(struct post *p)
+{
+    translation_begin(&p->translation, p->place.profile->rewrite_texts,
+                      p->answer == LINK_EVENTS ? &p->reply : NULL);
+}
+
+void translate_piece(struct post *p, struct span bytes)
+{
+    translation_feed(&p->translation, bytes);
+}
+
 int translate_end(struct post *p, struct failure *why)
 {
     struct translation *t = &p->translation;
     if (t->trouble->fault == 0 && t->events == NULL) {
         buffer_clear(&p->out);
-        if (rewrite_message(p, buffer_span(&t->answer), &p->out, t->trouble) == 0)
+        if (rewrite_message(t, buffer_span(&t->answer), &p->out, t->trouble) == 0)
             reply_message(&p->reply, 200, buffer_span(&p->out));
         else if (t->trouble->fault == 0)
             failure_set(t->trouble, FAULT_TOO_LARGE, "it is too large");
-    } else if (t->trouble->fault == 0 && !sse_reader_is_between_events(t->events)) {
-        failure_set(t->trouble, FAULT_PEER, "its event stream ended inside an event");
+    } else if (t->trouble->fault == 0) {
+        translation_end_events(t, why);
     }
     if (t->trouble->fault == 0)
         return 0;

@@ -10,7 +10,7 @@
 #include "gateway/lib/http/client.h"
 #include "gateway/pool/binder.h"
 
-enum { ERROR_BYTES = 8192, HEADERS = 12 };
+enum { ERROR_BYTES = 8192, HEADERS = 13 };
 
 struct link_call {
     struct link_request request;
@@ -27,9 +27,18 @@ struct link_call {
 
 static struct id_series call_ids; // of this process
 
+static struct span accepted(const struct link_request *r)
+{
+    if (!r->accepts_events)
+        return SPAN_LITERAL("application/json");
+    return r->accepts_json ? SPAN_LITERAL("application/json, text/event-stream")
+                           : SPAN_LITERAL("text/event-stream");
+}
+
 static struct http_call *send_message(const struct link_request *r, const char *id,
                                       const struct http_call_ops *ops, void *owner)
 {
+    bool is_stream = !span_is_absent(r->last_event);
     const struct http_header optional[] = {
         {SPAN_LITERAL(LINK_HEADER_SESSION), r->session},
         {SPAN_LITERAL("mcp-method"), r->method},
@@ -37,24 +46,23 @@ static struct http_call *send_message(const struct link_request *r, const char *
         {SPAN_LITERAL("traceparent"), r->trace[0]},
         {SPAN_LITERAL("tracestate"), r->trace[1]},
         {SPAN_LITERAL("baggage"), r->trace[2]},
+        {SPAN_LITERAL("content-type"), is_stream ? SPAN_NONE : SPAN_LITERAL("application/json")},
+        {SPAN_LITERAL("last-event-id"), r->last_event},
     };
     struct http_header headers[HEADERS] = {
         {SPAN_LITERAL("authorization"), span_from_string(lease_authorization(r->lease))},
-        {SPAN_LITERAL("content-type"), SPAN_LITERAL("application/json")},
-        {SPAN_LITERAL("accept"), r->accepts_events
-                                     ? SPAN_LITERAL("application/json, text/event-stream")
-                                     : SPAN_LITERAL("application/json")},
+        {SPAN_LITERAL("accept"), accepted(r)},
         {SPAN_LITERAL("mcp-protocol-version"), span_from_string(r->version)},
         {SPAN_LITERAL(LINK_HEADER_CALL), span_from_string(id)},
         {SPAN_LITERAL(LINK_HEADER_READER), r->reader},
     };
-    size_t count = 6;
+    size_t count = 5;
     for (size_t i = 0; i < ARRAY_COUNT(optional); i++) {
         if (!span_is_absent(optional[i].value))
             headers[count++] = optional[i];
     }
     struct http_request request = {
-        .method = SPAN_LITERAL("POST"),
+        .method = is_stream ? SPAN_LITERAL("GET") : SPAN_LITERAL("POST"),
         .target = SPAN_LITERAL("/mcp"),
         .headers = headers,
         .header_count = count,

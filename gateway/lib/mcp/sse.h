@@ -32,6 +32,7 @@ struct sse_reader_ops {
     int (*event)(void *owner, const struct sse_event *event);
     void (*comment)(void *owner, struct span piece); // may be NULL; a long one comes in pieces
     void (*retry)(void *owner, int64_t ms);          // may be NULL
+    void (*primed)(void *owner, struct span id);     // may be NULL; an id without an event
 };
 struct sse_reader *sse_reader_new(size_t limit_bytes, const struct sse_reader_ops *ops,
                                   void *owner);

@@ -105,6 +105,8 @@ static int dispatch(struct sse_reader *r)
     };
     // Empty data primes the id and is no event.
     int fault = event.data.size > 0 ? r->ops->event(r->owner, &event) : 0;
+    if (event.data.size == 0 && event.has_id && r->ops->primed != NULL)
+        r->ops->primed(r->owner, event.id);
     if (r->data.capacity > 65536)
         buffer_release(&r->data); // one large event does not stay for the stream's life
     buffer_clear(&r->data);

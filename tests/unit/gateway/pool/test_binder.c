@@ -101,6 +101,64 @@ static void a_lost_sandbox_is_told_once_and_then_replaced(void **state)
     assert_string_not_equal(second.sandbox, first.sandbox);
 }
 
+static struct ask reach(struct world *w, const struct session *s)
+{
+    struct ask a = {0};
+    struct bind_request request = request_of(s);
+    binder_reach(w->binder, &request, heard_lease, &a);
+    world_turn(w);
+    assert_int_equal(a.count, 1);
+    if (a.lease != NULL)
+        lease_release(a.lease);
+    return a;
+}
+
+static void reaching_a_sandbox_starts_none_and_consumes_no_loss(void **state)
+{
+    struct world *w = *state;
+    for (int profile = 0; profile < 2; profile++) {
+        if (profile == 0)
+            world_open(w);
+        struct session s = session_new(w, w->alice, profile);
+        int boxes = box_count(w);
+        assert_int_equal(reach(w, &s).fault, FAULT_LOST);
+        assert_int_equal(box_count(w), boxes);
+        struct ask first = call(w, &s);
+        struct ask again = reach(w, &s);
+        assert_int_equal(again.fault, 0);
+        assert_string_equal(again.sandbox, first.sandbox);
+        box_dies(w, box_find(w, first.sandbox));
+        assert_int_equal(reach(w, &s).fault, FAULT_LOST);
+        assert_int_equal(call(w, &s).fault, FAULT_LOST);
+        struct session stolen = s;
+        stolen.who = w->bob;
+        assert_int_equal(reach(w, &stolen).fault, profile == 0 ? FAULT_NOT_FOUND : FAULT_LOST);
+        assert_int_equal(end_session(w, &s), 0);
+        assert_int_equal(reach(w, &s).fault, FAULT_NOT_FOUND);
+    }
+}
+
+static void reaching_one_that_is_being_bound_waits_for_it(void **state)
+{
+    struct world *w = *state;
+    struct ask first, reached = {0};
+    w->holds_creates = true;
+    world_open(w);
+    struct session s = session_new(w, w->alice, 0);
+    begin(w, &s, &first);
+    world_turn(w);
+    struct bind_request request = request_of(&s);
+    binder_reach(w->binder, &request, heard_lease, &reached);
+    world_turn(w);
+    assert_int_equal(reached.count, 0);
+    w->holds_creates = false;
+    world_let_go(w);
+    assert_int_equal(first.fault, 0);
+    assert_string_equal(reached.sandbox, first.sandbox);
+    lease_release(first.lease);
+    lease_release(reached.lease);
+}
+
 static void with_on_loss_end_a_lost_sandbox_ends_the_session(void **state)
 {
     struct world *w = *state;
@@ -336,6 +394,8 @@ int main(void)
         IN_WORLD(a_deleted_view_of_a_shared_sandbox_ends_alone),
         IN_WORLD(anothers_session_looks_like_none),
         IN_WORLD(a_lost_sandbox_is_told_once_and_then_replaced),
+        IN_WORLD(reaching_a_sandbox_starts_none_and_consumes_no_loss),
+        IN_WORLD(reaching_one_that_is_being_bound_waits_for_it),
         IN_WORLD(with_on_loss_end_a_lost_sandbox_ends_the_session),
         IN_WORLD(a_lost_shared_sandbox_with_on_loss_end_ends_the_sessions_that_saw_it),
         IN_WORLD(a_lease_outlives_its_sandbox_without_a_link),

@@ -43,7 +43,14 @@ struct bind_wait {
     int fault;
 };
 
-enum worker_mode { WORKER_ANSWERS, WORKER_WAITS, WORKER_STREAMS, WORKER_FORGOT, WORKER_DIES };
+enum worker_mode {
+    WORKER_ANSWERS,
+    WORKER_WAITS,
+    WORKER_STREAMS,
+    WORKER_FORGOT,
+    WORKER_DIES,
+    WORKER_IS_EMPTY
+};
 
 static struct world {
     struct clock_fake clock;
@@ -59,8 +66,8 @@ static struct world {
     // the binder
     struct bind_wait waits[16];
     struct lease lease;
-    int bind_fault, check_fault; // what it answers; 0: well
-    bool bind_holds;             // does not answer yet
+    int bind_fault, check_fault, reach_fault; // what it answers; 0: well
+    bool bind_holds;                          // does not answer yet
     bool has_card;
     const char *card_tools; // NULL: Bash alone
     bool knows_sandbox;
@@ -122,6 +129,19 @@ struct bind_wait *binder_start(struct binder *b, const struct bind_request *requ
         world.session[0] = '\0';
     if (!world.bind_holds)
         loop_defer(world.loop, &w->task);
+    return w;
+}
+
+struct bind_wait *binder_reach(struct binder *b, const struct bind_request *request,
+                               void (*done)(void *owner, struct lease *lease,
+                                            const struct failure *why, int64_t retry_after_ms),
+                               void *owner)
+{
+    (void)b;
+    (void)request;
+    struct bind_wait *w = wait_new(owner, world.reach_fault);
+    w->bound = done;
+    loop_defer(world.loop, &w->task);
     return w;
 }
 
@@ -270,6 +290,8 @@ static void worker_answer(struct exchange *ex, int status, const char *type, con
     exchange_respond(ex, &head, span_from_string(body));
 }
 
+static void worker_body_ended(struct exchange *ex);
+
 static void worker_request(void *service, struct exchange *ex)
 {
     (void)service;
@@ -280,7 +302,10 @@ static void worker_request(void *service, struct exchange *ex)
         buffer_printf(&world.worker_seen, "%.*s: %.*s\n",
                       SPAN_ARGS(exchange_header_at(ex, i)->name),
                       SPAN_ARGS(exchange_header_at(ex, i)->value));
-    exchange_read_body(ex, 1 << 20);
+    if (exchange_has_body(ex))
+        exchange_read_body(ex, 1 << 20);
+    else
+        worker_body_ended(ex);
 }
 
 static void worker_body(struct exchange *ex, struct span bytes)
@@ -318,6 +343,9 @@ static void worker_body_ended(struct exchange *ex)
     case WORKER_DIES:
         failure_set(&why, FAULT_IO, "the worker died");
         exchange_abort(ex, &why);
+        break;
+    case WORKER_IS_EMPTY:
+        exchange_respond(ex, &(struct http_response){204, NULL, 0, 0}, SPAN_LITERAL(""));
         break;
     case WORKER_WAITS:
         break;

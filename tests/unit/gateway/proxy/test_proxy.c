@@ -492,6 +492,7 @@ static void notifications_are_202_without_a_body_and_cancellation_goes_on(void *
     int status;
     world.mode = WORKER_WAITS;
     open_session("/mcp", ANN, ann);
+    world.reach_fault = FAULT_LOST;
     const char *cancel = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
                          "{\"requestId\":7}}";
     assert_string_equal(ask("POST /mcp", ann, cancel, &status), "");
@@ -499,6 +500,7 @@ static void notifications_are_202_without_a_body_and_cancellation_goes_on(void *
     assert_int_equal(buffer_size(&world.worker_seen), 0); // nothing is bound
     client_open(&c);
     client_send(&c, "POST /mcp", ann, CALL);
+    world.reach_fault = 0;
     ask("POST /mcp", ann, cancel, &status);
     assert_int_equal(status, 202);
     assert_non_null(strstr(terminated(&world.worker_seen), cancel));
@@ -552,39 +554,6 @@ static void a_call_that_takes_too_long_is_cancelled_in_the_worker(void **state)
     assert_non_null(strstr(client_text(&c), "took longer than 600 s"));
     assert_non_null(strstr(terminated(&world.worker_seen), "POST /cancel"));
     client_close(&c);
-}
-
-static void get_is_a_held_stream_and_a_second_one_takes_over(void **state)
-{
-    (void)state;
-    char ann[1024];
-    struct client first, second;
-    int status;
-    ask("GET /mcp", ANN, NULL, &status);
-    assert_int_equal(status, 405);
-    ask("GET /mcp", ANN "mcp-session-id: AAAA\r\n", NULL, &status);
-    assert_int_equal(status, 404);
-    open_session("/mcp", ANN, ann);
-    client_open(&first);
-    client_send(&first, "GET /mcp", ann, NULL);
-    assert_string_equal(client_news(&first), ": wait\n\n");
-    assert_int_equal(first.status, 200);
-    clock_fake_advance_ms(&world.clock, 15001);
-    turn(20);
-    assert_string_equal(client_news(&first), ": wait\n\n");
-    assert_false(first.is_ended);
-    client_open(&second);
-    client_send(&second, "GET /mcp", ann, NULL);
-    assert_string_equal(client_news(&second), ": wait\n\n");
-    client_text(&first);
-    assert_true(first.is_ended);
-    ask("DELETE /mcp", ann, NULL, &status);
-    assert_int_equal(status, 204);
-    turn(20);
-    client_text(&second);
-    assert_true(second.is_ended);
-    client_close(&first);
-    client_close(&second);
 }
 
 static void delete_is_204_and_then_everything_is_404(void **state)
@@ -725,7 +694,6 @@ int main(void)
         T(a_call_whose_client_left_does_not_outlive_the_proxy),
         T(a_client_that_leaves_before_the_sandbox_is_there_sends_nothing),
         T(a_call_that_takes_too_long_is_cancelled_in_the_worker),
-        T(get_is_a_held_stream_and_a_second_one_takes_over),
         T(delete_is_204_and_then_everything_is_404),
         T(a_batch_is_answered_as_one),
         T(a_handle_names_a_sandbox_of_its_owner),

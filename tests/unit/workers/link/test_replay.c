@@ -235,6 +235,7 @@ static void a_second_reader_takes_over_and_the_first_ends(void **state)
     replay_forget(replay, SESSION);
 }
 
+// PI-094
 static void a_session_that_never_reads_costs_its_cap_and_the_newest_stay(void **state)
 {
     struct client c, again;

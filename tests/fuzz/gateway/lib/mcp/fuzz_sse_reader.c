@@ -23,7 +23,7 @@ static void on_retry(void *owner, int64_t ms)
     buffer_append_char(owner, 'r');
 }
 
-static const struct sse_reader_ops ops = {on_event, NULL, on_retry};
+static const struct sse_reader_ops ops = {on_event, NULL, on_retry, NULL};
 
 static int read_in_pieces(struct span bytes, size_t piece, struct buffer *out)
 {

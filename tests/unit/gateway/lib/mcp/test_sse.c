@@ -35,7 +35,12 @@ static void hear_retry(void *owner, int64_t ms)
     buffer_printf(&((struct heard *)owner)->text, "(%lld)", (long long)ms);
 }
 
-static const struct sse_reader_ops ops = {hear_event, hear_comment, hear_retry};
+static void hear_primed(void *owner, struct span id)
+{
+    buffer_printf(&((struct heard *)owner)->text, "<%.*s>", SPAN_ARGS(id));
+}
+
+static const struct sse_reader_ops ops = {hear_event, hear_comment, hear_retry, hear_primed};
 
 static void heard_init(struct heard *h, size_t limit)
 {
@@ -110,7 +115,7 @@ static void types_ids_and_retry_are_told(void **state)
 static void empty_data_primes_the_id_and_is_no_event(void **state)
 {
     (void)state;
-    assert_heard(SPAN_LITERAL("id: 9\nretry: 10\ndata: \n\ndata: z\n\n"), "(10)[message|9|z]");
+    assert_heard(SPAN_LITERAL("id: 9\nretry: 10\ndata: \n\ndata: z\n\n"), "(10)<9>[message|9|z]");
 }
 
 static void an_id_with_a_nul_is_ignored(void **state)
