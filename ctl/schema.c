@@ -149,6 +149,7 @@ static int flatten_job(struct job *job, struct failure *why)
     if (job->kind == KIND_NAMES)
         return flatten_names(job, why);
     struct flatten_result *r;
+    job->options.notes = true;
     int rc = flatten(buffer_span(&job->in), job->provider, &job->options, &job->out, &r, why);
     print_notes(r);
     flatten_result_free(r);

@@ -10,7 +10,7 @@ struct building *building_take(struct flattener *f)
     if (g != NULL)
         f->free_buildings = g->next_free;
     else
-        g = flattener_alloc(f, sizeof *g);
+        g = flattener_alloc_raw(f, sizeof *g);
     size_t from = offsetof(struct building, done);
     memset((char *)g + from, 0, sizeof *g - from);
     g->f = f;
@@ -33,11 +33,9 @@ struct site site_below(struct site s, bool deeper)
 
 struct node *schema_node_new(struct flattener *f, const struct builder *b)
 {
-    struct node *n = flattener_alloc(f, sizeof *n);
-    n->members = flattener_alloc(f, b->count * sizeof *n->members + 1);
+    struct node *n = flattener_alloc_raw(f, sizeof *n + b->count * sizeof *n->members);
+    *n = (struct node){.members = (struct member *)(n + 1), .count = b->count};
     memcpy(n->members, b->member, b->count * sizeof *n->members);
-    n->count = b->count;
-    schema_node_rehash(n);
     return n;
 }
 
@@ -46,7 +44,7 @@ struct node *node_own(struct flattener *f, const struct node *n)
 {
     struct node *own = flattener_alloc(f, sizeof *own);
     *own = *n;
-    own->shared = false;
+    own->shared = own->hashed = false;
     own->written_size = 0;
     own->members = flattener_alloc(f, n->count * sizeof *n->members + 1);
     memcpy(own->members, n->members, n->count * sizeof *n->members);

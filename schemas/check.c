@@ -345,12 +345,12 @@ void checker_schema(struct checker *c, int node, bool root)
     if (twice != JSON_NONE)
         checker_find(c, twice, false, "a key stands twice");
     JSON_EACH(value, c->j, node)
-    check_keyword(c, node, keyword_find(json_key_raw(c->j, value)), value, root);
+    check_keyword(c, node, (enum keyword)document_keywords(c->d)[value], value, root);
     checker_object(c, node, types_of(c, node), root);
     checker_node(c, node, types_of(c, node), root, is_union(c, node));
     if (c->p->depth > 0 && c->place.depth > c->p->depth)
         checker_find(c, node, true, "nested more than %u levels", c->p->depth);
-    document_each_child(c->j, node, check_child, c);
+    document_each_child(c->d, node, check_child, c);
 }
 
 static void check_limits(struct checker *c)

@@ -35,7 +35,7 @@ void checker_root(struct checker *c)
         checker_find(c, JSON_ROOT, true, "the root has no properties");
     JSON_EACH(value, c->j, JSON_ROOT)
     {
-        enum keyword k = keyword_find(json_key_raw(c->j, value));
+        enum keyword k = (enum keyword)document_keywords(c->d)[value];
         if (p->root_is_bare && k != KW_TYPE && k != KW_PROPERTIES && k != KW_REQUIRED)
             checker_find(c, value, true, "the root has type, properties and required only");
     }
@@ -149,7 +149,7 @@ static void check_union(struct checker *c, int node)
     c->union_count++;
     JSON_EACH(value, c->j, node)
     {
-        enum keyword k = keyword_find(json_key_raw(c->j, value));
+        enum keyword k = (enum keyword)document_keywords(c->d)[value];
         if (k == KW_ANY_OF || k == KW_ONE_OF || k == KW_UNKNOWN)
             continue;
         bool bad = p->union_bare || (p->union_described && k != KW_DESCRIPTION &&
@@ -163,7 +163,7 @@ static bool says_nothing(const struct checker *c, int node)
 {
     JSON_EACH(value, c->j, node)
     {
-        enum keyword k = keyword_find(json_key_raw(c->j, value));
+        enum keyword k = (enum keyword)document_keywords(c->d)[value];
         if (!is_annotation(k) && k != KW_UNKNOWN && k != KW_COMMENT && k != KW_EXAMPLES)
             return false;
     }

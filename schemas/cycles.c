@@ -37,18 +37,18 @@ static void add_edge(void *arg, int child, enum keyword k)
 
 static uint32_t enter(struct cycles *c, int node)
 {
-    static const enum keyword refs[] = {KW_REF, KW_DYNAMIC_REF, KW_RECURSIVE_REF};
     const struct json *j = document_json(c->d);
     if (c->count == c->capacity) {
         c->capacity = c->capacity > 0 ? c->capacity * 2 : 256;
         c->vertex = memory_resize(c->vertex, c->capacity, sizeof *c->vertex);
     }
     struct vertex v = {.node = node, .first_edge = (uint32_t)c->edge_count, .open = true};
-    document_each_child(j, node, add_edge, c);
-    for (size_t i = 0; i < ARRAY_COUNT(refs); i++) {
-        int value = json_get(j, node, keyword_name(refs[i])), target;
-        if (value != JSON_NONE && document_resolve(c->d, node, refs[i], value, &target) == RESOLVED)
-            add_edge(c, target, refs[i]);
+    document_each_child(c->d, node, add_edge, c);
+    for (int value = json_type(j, node) == JSON_OBJECT ? json_first(j, node) : JSON_NONE, target;
+         value != JSON_NONE; value = json_next(j, value)) {
+        enum keyword k = (enum keyword)document_keywords(c->d)[value];
+        if (k <= KW_RECURSIVE_REF && document_resolve(c->d, node, k, value, &target) == RESOLVED)
+            add_edge(c, target, k);
     }
     v.edge_count = (uint32_t)c->edge_count - v.first_edge;
     v.order = v.low = (uint32_t)c->count + 1;
@@ -110,9 +110,7 @@ static void leave(struct cycles *c, struct search *s)
 struct cycles *cycles_find(struct document *d)
 {
     struct cycles *c = memory_new(sizeof *c);
-    struct span source = json_source(document_json(d));
-    c->node_count =
-        source.size + 1 < schemas_limits.tokens ? source.size + 1 : schemas_limits.tokens;
+    c->node_count = json_size(document_json(d));
     c->of_node = memory_new_array(c->node_count, sizeof *c->of_node);
     c->d = d;
     struct search s = {.path = memory_new_array(c->node_count, sizeof(uint32_t)),

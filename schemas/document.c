@@ -25,7 +25,8 @@ struct dynamic_anchor {
 struct document {
     struct json *json;         // owned
     struct arena *arena;       // borrowed
-    struct table *names;       // owned: URI, or URI#anchor, to node + 1
+    unsigned char *keyword;    // in arena: by node, the keyword that its key is
+    struct table *names;       // owned: URI, or URI#anchor, to node + 1; made when needed
     struct resource *resource; // owned; in source order, the root first
     size_t resource_count;
     struct dynamic_anchor *dynamic; // owned
@@ -38,6 +39,23 @@ struct document {
 const struct json *document_json(const struct document *d)
 {
     return d->json;
+}
+
+const unsigned char *document_keywords(const struct document *d)
+{
+    return d->keyword;
+}
+
+// The last member of a schema that is this keyword.
+static int member(const struct document *d, int node, enum keyword k)
+{
+    int found = JSON_NONE;
+    if (json_type(d->json, node) != JSON_OBJECT)
+        return JSON_NONE;
+    JSON_EACH(value, d->json, node)
+    if (d->keyword[value] == k)
+        found = value;
+    return found;
 }
 
 // The innermost resource around a node.
@@ -65,7 +83,7 @@ enum dialect document_dialect(const struct document *d, int node)
     return d->resource[resource_of(d, node)].dialect;
 }
 
-static enum dialect dialect_from(const struct json *j, int node, enum dialect otherwise)
+static enum dialect dialect_from(const struct document *d, int node, enum dialect otherwise)
 {
     static const struct {
         const char *text;
@@ -73,7 +91,7 @@ static enum dialect dialect_from(const struct json *j, int node, enum dialect ot
     } rows[] = {{"draft-03", DIALECT_4}, {"draft-04", DIALECT_4},   {"draft-06", DIALECT_6},
                 {"draft-07", DIALECT_7}, {"2019-09", DIALECT_2019}, {"2020-12", DIALECT_2020}};
     struct span uri;
-    if (!json_string_plain(j, json_get(j, node, "$schema"), &uri))
+    if (!json_string_plain(d->json, member(d, node, KW_SCHEMA), &uri))
         return otherwise;
     for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
         if (memmem(uri.data, uri.size, rows[i].text, strlen(rows[i].text)) != NULL)
@@ -92,18 +110,29 @@ static void name_key(struct buffer *key, struct span uri, struct span anchor)
     }
 }
 
+static void put(struct table **t, struct span key, void *value)
+{
+    if (*t == NULL)
+        *t = table_new();
+    table_put(*t, key, value);
+}
+
 static void add_name(struct document *d, struct span uri, struct span anchor, int node)
 {
     struct buffer key;
     name_key(&key, uri, anchor);
     if (table_get(d->names, buffer_span(&key)) == NULL)
-        table_put(d->names, buffer_span(&key), (void *)(intptr_t)(node + 1));
+        put(&d->names, buffer_span(&key), (void *)(intptr_t)(node + 1));
     buffer_fini(&key);
 }
 
 static int find_name(const struct document *d, struct span uri, struct span anchor)
 {
     struct buffer key;
+    if (span_is_absent(anchor) && span_equals(uri, d->resource[0].uri))
+        return JSON_ROOT;
+    if (d->names == NULL)
+        return JSON_NONE;
     name_key(&key, uri, anchor);
     intptr_t found = (intptr_t)table_get(d->names, buffer_span(&key));
     buffer_fini(&key);
@@ -114,7 +143,8 @@ static void add_resource(struct document *d, int node, struct span uri, enum dia
 {
     d->resource = memory_resize(d->resource, d->resource_count + 1, sizeof *d->resource);
     d->resource[d->resource_count++] = (struct resource){node, dialect, uri};
-    add_name(d, uri, SPAN_NONE, node);
+    if (node != JSON_ROOT)
+        add_name(d, uri, SPAN_NONE, node);
 }
 
 struct walk {
@@ -122,10 +152,9 @@ struct walk {
     size_t resource;
 };
 
-static bool get_text(const struct walk *w, int node, const char *key, struct span *out)
+static bool get_text(const struct walk *w, int node, enum keyword k, struct span *out)
 {
-    const struct json *j = w->d->json;
-    return json_string_arena(j, json_get(j, node, key), w->d->arena, out);
+    return json_string_arena(w->d->json, member(w->d, node, k), w->d->arena, out);
 }
 
 // An `$id` (or the `id` of draft 4) opens a resource; one that is only "#x" is an anchor.
@@ -134,12 +163,12 @@ static void index_id(struct walk *w, int node)
     struct document *d = w->d;
     struct span id, fragment;
     enum dialect outer = d->resource[w->resource].dialect;
-    enum dialect dialect = dialect_from(d->json, node, outer);
-    bool old = !get_text(w, node, "$id", &id);
-    if (old && !get_text(w, node, "id", &id))
+    enum dialect dialect = dialect_from(d, node, outer);
+    bool old = !get_text(w, node, KW_ID, &id);
+    if (old && !get_text(w, node, KW_OLD_ID, &id))
         return;
     // Up to draft 7, what stands beside a $ref is not looked at.
-    if (dialect <= DIALECT_7 && json_get(d->json, node, "$ref") != JSON_NONE)
+    if (dialect <= DIALECT_7 && member(d, node, KW_REF) != JSON_NONE)
         return;
     struct span base = d->resource[w->resource].uri;
     struct span uri = uri_resolve(d->arena, base, id);
@@ -161,34 +190,45 @@ static void index_schema(void *arg, int node, enum keyword k)
         return;
     index_id(&w, node);
     struct span uri = d->resource[w.resource].uri;
-    if (get_text(&w, node, "$anchor", &anchor))
+    if (get_text(&w, node, KW_ANCHOR, &anchor))
         add_name(d, uri, anchor, node);
-    if (get_text(&w, node, "$dynamicAnchor", &anchor)) {
+    if (get_text(&w, node, KW_DYNAMIC_ANCHOR, &anchor)) {
         add_name(d, uri, anchor, node);
         d->dynamic = memory_resize(d->dynamic, d->dynamic_count + 1, sizeof *d->dynamic);
         d->dynamic[d->dynamic_count++] = (struct dynamic_anchor){anchor, node, w.resource};
     }
-    document_each_child(d->json, node, index_schema, &w);
+    document_each_child(d, node, index_schema, &w);
 }
 
-static void index_document(struct document *d)
+static void index_document(struct document *d, bool names_places)
 {
     struct walk w = {d, 0};
     struct span id = SPAN_LITERAL("");
-    if (json_type(d->json, JSON_ROOT) == JSON_OBJECT && !get_text(&w, JSON_ROOT, "$id", &id))
-        get_text(&w, JSON_ROOT, "id", &id);
+    if (json_type(d->json, JSON_ROOT) == JSON_OBJECT && !get_text(&w, JSON_ROOT, KW_ID, &id))
+        get_text(&w, JSON_ROOT, KW_OLD_ID, &id);
     if (id.size > 0 && id.data[0] == '#')
         id = SPAN_LITERAL("");
-    add_resource(d, JSON_ROOT, uri_without_fragment(id),
-                 dialect_from(d->json, JSON_ROOT, DIALECT_2020));
-    // Without any of these words there is nothing to index, and most schemas have none.
-    struct span source = json_source(d->json);
-    static const char *const words[] = {"$id\"", "nchor\"", "\"id\"", "\\u"};
-    for (size_t i = 0; i < ARRAY_COUNT(words); i++)
-        if (memmem(source.data, source.size, words[i], strlen(words[i])) != NULL) {
-            index_schema(&w, JSON_ROOT, KW_UNKNOWN);
-            return;
-        }
+    add_resource(d, JSON_ROOT, uri_without_fragment(id), dialect_from(d, JSON_ROOT, DIALECT_2020));
+    if (names_places)
+        index_schema(&w, JSON_ROOT, KW_UNKNOWN);
+}
+
+// Reads every key once. Tells whether any may name a place, by id or anchor: most schemas have
+// none.
+static bool read_keywords(struct document *d)
+{
+    static const bool names[KW_COUNT + 1] = {
+        [KW_ID] = true, [KW_OLD_ID] = true, [KW_ANCHOR] = true, [KW_DYNAMIC_ANCHOR] = true};
+    size_t count = json_size(d->json);
+    bool any = false;
+    d->keyword = arena_alloc_raw(d->arena, count);
+    for (size_t i = 0; i < count; i++) {
+        struct span key = json_key_raw(d->json, (int)i);
+        enum keyword k = span_is_absent(key) ? KW_UNKNOWN : keyword_find_raw(key);
+        d->keyword[i] = (unsigned char)k;
+        any = any || names[k];
+    }
+    return any;
 }
 
 int document_open(struct span source, struct arena *arena, struct document **out,
@@ -204,10 +244,7 @@ int document_open(struct span source, struct arena *arena, struct document **out
     struct document *d = memory_new(sizeof *d);
     d->json = json;
     d->arena = arena;
-    d->names = table_new();
-    d->children = table_new();
-    d->resolved = table_new();
-    index_document(d);
+    index_document(d, read_keywords(d));
     *out = d;
     return 0;
 }
@@ -260,12 +297,12 @@ static void visit_member(const struct json *j, int value, enum keyword k, docume
         each_in(j, value, visit, arg, k);
 }
 
-void document_each_child(const struct json *j, int node, document_visit *visit, void *arg)
+void document_each_child(const struct document *d, int node, document_visit *visit, void *arg)
 {
-    if (json_type(j, node) != JSON_OBJECT)
+    if (json_type(d->json, node) != JSON_OBJECT)
         return;
-    JSON_EACH(value, j, node)
-    visit_member(j, value, keyword_find(json_key_raw(j, value)), visit, arg);
+    JSON_EACH(value, d->json, node)
+    visit_member(d->json, value, (enum keyword)d->keyword[value], visit, arg);
 }
 
 // One token of a pointer, `~1` and `~0` undone. False where an escape is broken.
@@ -306,10 +343,10 @@ static void index_children(struct document *d, int node)
             json_unescape(json_key_raw(d->json, child), &key);
         else
             buffer_printf(&key, "%zu", index++);
-        table_put(d->children, buffer_span(&key), (void *)(intptr_t)(child + 1));
+        put(&d->children, buffer_span(&key), (void *)(intptr_t)(child + 1));
     }
     buffer_fini(&key);
-    table_put(d->children, span_of(&node, sizeof node), d);
+    put(&d->children, span_of(&node, sizeof node), d);
 }
 
 static int find_child(struct document *d, int node, struct span token)
@@ -387,7 +424,7 @@ enum resolution document_resolve(struct document *d, int node, enum keyword k, i
     uintptr_t known = (uintptr_t)table_get(d->resolved, raw);
     if (known == 0) {
         enum resolution how = resolve(d, node, k, value, out);
-        table_put(d->resolved, raw, (void *)((uintptr_t)(*out + 1) << 3 | (uintptr_t)how << 1 | 1));
+        put(&d->resolved, raw, (void *)((uintptr_t)(*out + 1) << 3 | (uintptr_t)how << 1 | 1));
         return how;
     }
     *out = (int)(known >> 3) - 1;

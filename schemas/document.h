@@ -28,6 +28,9 @@ int document_open(struct span source, struct arena *arena, struct document **out
                   struct failure *why);
 void document_close(struct document *d);
 const struct json *document_json(const struct document *d);
+// By node, the keyword that its key spells; KW_UNKNOWN where it has none. Read by position only: a
+// property may have the name of a keyword.
+const unsigned char *document_keywords(const struct document *d);
 // Of the resource that the node stands in; 2020-12 where nothing says otherwise.
 enum dialect document_dialect(const struct document *d, int node);
 
@@ -36,7 +39,7 @@ enum resolution document_resolve(struct document *d, int node, enum keyword k, i
 
 // Calls `visit` for every schema directly below the schema `node`, by position.
 typedef void document_visit(void *arg, int child, enum keyword k);
-void document_each_child(const struct json *j, int node, document_visit *visit, void *arg);
+void document_each_child(const struct document *d, int node, document_visit *visit, void *arg);
 
 // Can one come from this schema, by references and by position, back to it? Linear once a document.
 bool document_is_cyclic(struct document *d, int node);

@@ -30,6 +30,16 @@ static struct span unescaped(struct flattener *f, struct span key)
     return copy;
 }
 
+// Keys that stay as they are, so that none is made that is one of them.
+static void take_plain_keys(struct flattener *f)
+{
+    for (uint32_t i = 0; f->root != NULL && i < f->root->properties.count; i++) {
+        struct span key = f->root->properties.list[i].key;
+        if (name_is_plain_key(key))
+            flattener_keep(&f->keys_taken, key, f);
+    }
+}
+
 // The key that a property gets: at the root, some providers take plain ones only.
 struct span renamed_key(struct flattener *f, struct span key, struct site s)
 {
@@ -40,14 +50,18 @@ struct span renamed_key(struct flattener *f, struct span key, struct site s)
     if (known != NULL)
         return *known;
     struct flatten_result *r = f->result;
+    if (f->renamed == NULL)
+        take_plain_keys(f);
     known = flattener_alloc(f, sizeof *known);
     struct span text = unescaped(f, key);
     for (unsigned salt = 0; span_is_absent(*known) || table_get(f->keys_taken, *known) != NULL;
          salt++)
         *known = name_make(text, &rule, salt, f->arena);
-    table_put(f->keys_taken, *known, f);
-    table_put(f->renamed, key, known);
+    flattener_keep(&f->keys_taken, *known, f);
+    flattener_keep(&f->renamed, key, known);
     flattener_lose(f, LOSS_RENAMED, JSON_NONE, "a property key");
+    if (r->rename == NULL)
+        r->rename = flattener_alloc_raw(f, FLATTEN_RENAMES_MAX * sizeof *r->rename);
     if (r->rename_count < FLATTEN_RENAMES_MAX)
         r->rename[r->rename_count++] = (struct flatten_rename){text, *known};
     return *known;
@@ -78,6 +92,7 @@ static int run(struct flattener *f, struct span source, struct buffer *out, stru
     if (rc != 0)
         return rc;
     f->j = document_json(f->d);
+    f->keyword = document_keywords(f->d);
     size_t expansion = source.size * EXPANSION_FACTOR;
     f->expansion_left = expansion > EXPANSION_LEAST ? expansion : EXPANSION_LEAST;
     f->work_left = WORK_MOST;
@@ -102,16 +117,7 @@ static int flatten_once(struct span source, const struct provider *p,
                         const struct flatten_options *options, struct buffer *out,
                         struct flatten_result *r, bool *unsettled, struct failure *why)
 {
-    struct flattener f = {.p = p,
-                          .options = options,
-                          .arena = r->arena,
-                          .definition_of = table_new(),
-                          .inlined = table_new(),
-                          .names_taken = table_new(),
-                          .keys_taken = table_new(),
-                          .renamed = table_new(),
-                          .result = r,
-                          .why = why};
+    struct flattener f = {.p = p, .options = options, .arena = r->arena, .result = r, .why = why};
     int rc = run(&f, source, out, why);
     *unsettled = f.unsettled;
     document_close(f.d);

@@ -15,6 +15,7 @@ struct flatten_options {
     enum schema_kind kind;
     unsigned recursion_depth; // levels a recursive schema is unrolled to; 0: 3
     bool refuse_recursion;    // refuse instead of unrolling
+    bool notes;               // say where each loss is
 };
 
 struct flatten_note {
@@ -33,9 +34,9 @@ enum { FLATTEN_NOTES_MAX = 200, FLATTEN_RENAMES_MAX = 256 };
 struct flatten_result {
     struct arena *arena;
     unsigned losses[LOSS_COUNT];
-    struct flatten_note note[FLATTEN_NOTES_MAX];
-    unsigned note_count; // further ones are only counted
-    struct flatten_rename rename[FLATTEN_RENAMES_MAX];
+    struct flatten_note *note; // where they were asked for
+    unsigned note_count;       // further ones are only counted
+    struct flatten_rename *rename;
     unsigned rename_count;
     struct span description; // what the root could not carry, for the tool's own; or absent
 };

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "gateway/lib/base/table.h"
 #include "gateway/lib/json/text.h"
 #include "gateway/lib/json/utf8.h"
 #include "schemas/value.h"
@@ -28,6 +29,18 @@ void *flattener_alloc(struct flattener *f, size_t size)
     return arena_alloc(f->arena, size > 0 ? size : 1);
 }
 
+void *flattener_alloc_raw(struct flattener *f, size_t size)
+{
+    return arena_alloc_raw(f->arena, size > 0 ? size : 1);
+}
+
+void flattener_keep(struct table **t, struct span key, void *value)
+{
+    if (*t == NULL)
+        *t = table_new();
+    table_put(*t, key, value);
+}
+
 struct span flattener_printf(struct flattener *f, const char *format, ...)
 {
     va_list args;
@@ -35,7 +48,7 @@ struct span flattener_printf(struct flattener *f, const char *format, ...)
     int size = vsnprintf(NULL, 0, format, args);
     va_end(args);
     size_t room = (size_t)(size > 0 ? size : 0) + 1;
-    char *text = flattener_alloc(f, room);
+    char *text = flattener_alloc_raw(f, room);
     va_start(args, format);
     vsnprintf(text, room, format, args);
     va_end(args);
@@ -47,8 +60,10 @@ void flattener_lose(struct flattener *f, enum loss row, int node, const char *wh
     struct flatten_result *r = f->result;
     f->loss_total++;
     r->losses[row]++;
-    if (r->note_count == FLATTEN_NOTES_MAX)
+    if (!f->options->notes || r->note_count == FLATTEN_NOTES_MAX)
         return;
+    if (r->note == NULL)
+        r->note = flattener_alloc_raw(f, FLATTEN_NOTES_MAX * sizeof *r->note);
     struct buffer pointer;
     buffer_init(&pointer, 4096);
     if (node != JSON_NONE)
@@ -84,7 +99,7 @@ struct span canonical_key(struct flattener *f, struct span raw)
 {
     if (raw.size == 0 || memchr(raw.data, '\\', raw.size) == NULL)
         return raw;
-    char *text = flattener_alloc(f, raw.size * 6 + 1);
+    char *text = flattener_alloc_raw(f, raw.size * 6 + 1);
     size_t size = 0;
     for (const char *at = raw.data, *end = at + raw.size; at < end;) {
         const char *start = at;
@@ -141,7 +156,7 @@ struct entry *entries_add(struct flattener *f, struct entries *e, struct span ke
         return found;
     if (e->count == e->capacity) {
         uint32_t capacity = e->capacity > 0 ? e->capacity * 2 : LINEAR_ENTRIES;
-        struct entry *list = flattener_alloc(f, capacity * sizeof *list);
+        struct entry *list = flattener_alloc_raw(f, capacity * sizeof *list);
         if (e->count > 0)
             memcpy(list, e->list, e->count * sizeof *list);
         e->list = list;

@@ -36,10 +36,12 @@ struct flattener {
     struct table *inlined;              // owned: what a plain reference came to, to be used again
     struct table *names_taken;          // owned: of definitions
     struct table *keys_taken, *renamed; // owned: keys at the root, and those that changed
+    const struct view *root;            // while something is below it
     size_t expansion_left;              // bytes of source that references may still bring in
     size_t work_left;                   // keywords that may still be read
     struct flatten_result *result;
-    uint32_t *mark; // definitions in use, in the order met
+    const unsigned char *keyword; // by node, of the document
+    uint32_t *mark;               // definitions in use, in the order met
     uint32_t mark_count;
     bool unsettled;                  // what came out may be simplified further
     struct view *free_views;         // for use again
@@ -61,9 +63,12 @@ struct site {
     unsigned level;  // of recursion here
 };
 
-void *flattener_alloc(struct flattener *f, size_t size);
+void *flattener_alloc(struct flattener *f, size_t size);     // zeroed
+void *flattener_alloc_raw(struct flattener *f, size_t size); // for what is filled at once
 struct span flattener_printf(struct flattener *f, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+// Puts into a table that is made when it is first needed.
+void flattener_keep(struct table **t, struct span key, void *value);
 void flattener_lose(struct flattener *f, enum loss row, int node, const char *what);
 void flattener_refuse(struct flattener *f, int node, const char *what);
 void hint_add(struct flattener *f, struct view *v, struct span text);
@@ -71,6 +76,11 @@ void hint_add(struct flattener *f, struct view *v, struct span text);
 void hint_value(struct flattener *f, struct view *v, const char *name, int node);
 void hint_parts(struct flattener *f, struct view *v, const char *name, const struct part *parts);
 struct span canonical_key(struct flattener *f, struct span raw);
+
+static inline enum keyword keyword_of(const struct flattener *f, int value)
+{
+    return (enum keyword)f->keyword[value];
+}
 
 struct part *part_new(struct flattener *f, int node, unsigned flags, struct part *next);
 // A copy of a list with flags put on each part.

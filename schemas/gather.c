@@ -126,7 +126,7 @@ static bool is_awkward(struct gathering *g, int node)
     bool patterns = false, additional = false, awkward = false;
     JSON_EACH(value, j, node)
     {
-        switch (keyword_find(json_key_raw(j, value))) {
+        switch (keyword_of(g->f, value)) {
         case KW_UNEVALUATED_ITEMS:
         case KW_UNEVALUATED_PROPERTIES:
             awkward = true;
@@ -164,13 +164,6 @@ static bool is_awkward(struct gathering *g, int node)
            (patterns && additional);
 }
 
-static enum keyword keyword_of(struct flattener *f, int value)
-{
-    struct span key = json_key_raw(f->j, value);
-    bool plain = key.size == 0 || memchr(key.data, '\\', key.size) == NULL;
-    return keyword_find(plain ? key : canonical_key(f, key));
-}
-
 // Also tells whether the schema demands anything itself, beside its reference and its notes.
 static bool find_last(struct flattener *f, int node, int last[KW_COUNT])
 {
@@ -190,8 +183,6 @@ static void gather_object(struct gathering *g)
 {
     struct flattener *f = g->f;
     int node = g->part->node;
-    enum dialect dialect = document_dialect(f->d, node);
-    bool only_notes = dialect <= DIALECT_7 && json_get(f->j, node, "$ref") != JSON_NONE;
     if (is_awkward(g, node)) {
         if (f->p->keeps[KW_ALL_OF] && !g->root) {
             g->v->residual = part_new(f, node, g->part->flags & PART_NO_UNIONS, g->v->residual);
@@ -200,7 +191,9 @@ static void gather_object(struct gathering *g)
         g->part->flags |= PART_SOFT;
     }
     int last[KW_COUNT]; // of duplicate keys the last one counts
+    last[KW_REF] = JSON_NONE;
     g->v->parts_seen += find_last(f, node, last);
+    bool only_notes = last[KW_REF] != JSON_NONE && document_dialect(f->d, node) <= DIALECT_7;
     gather_begin(g);
     JSON_EACH(value, f->j, node)
     {
@@ -245,13 +238,19 @@ static void gather_part(struct gathering *g)
     }
 }
 
+void view_clear(struct view *v)
+{
+    memset(v, 0, offsetof(struct view, ordering));
+    v->ordering = JSON_NONE;
+    memset(v->text, 0xff, sizeof v->text); // JSON_NONE
+    memset(&v->bound[KW_BOUND_FIRST], 0, sizeof v->bound - KW_BOUND_FIRST * sizeof v->bound[0]);
+}
+
 void gather(struct flattener *f, const struct part *parts, struct view *v, bool root)
 {
-    memset(v, 0, sizeof *v);
-    memset(v->text, 0xff, sizeof v->text); // JSON_NONE
+    view_clear(v);
     v->losses_before = f->loss_total;
     v->types = TYPE_ANY;
-    v->ordering = JSON_NONE;
     v->origin = parts != NULL ? parts->node : JSON_NONE;
     struct gathering g; // only what is counted is read, so it is not cleared as a whole
     g.f = f;

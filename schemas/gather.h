@@ -20,7 +20,7 @@ struct gathering {
     int additional, prefix, items, rest_items, if_, then, else_, exclusive_minimum,
         exclusive_maximum;
     bool has_patterns, has_bounds;
-    struct span bound[KW_COUNT];
+    struct span bound[KW_BOUND_END];
 };
 
 void gather_push(struct gathering *g, int node, unsigned flags);

@@ -2,6 +2,7 @@
 #include "schemas/keyword.h"
 
 #include "gateway/lib/base/memory.h"
+#include "gateway/lib/json/json.h"
 
 struct keyword_row {
     const char *text;
@@ -52,6 +53,17 @@ enum keyword keyword_find(struct span key)
     return KW_UNKNOWN;
 }
 
+enum keyword keyword_find_raw(struct span key)
+{
+    struct buffer plain;
+    if (key.size == 0 || memchr(key.data, '\\', key.size) == NULL)
+        return keyword_find(key);
+    buffer_init(&plain, 24); // no keyword is longer
+    enum keyword k = json_unescape(key, &plain) ? keyword_find(buffer_span(&plain)) : KW_UNKNOWN;
+    buffer_fini(&plain);
+    return k;
+}
+
 const char *keyword_name(enum keyword k)
 {
     return k < KW_COUNT ? rows[k].text : "?";
@@ -62,15 +74,15 @@ enum keyword_shape keyword_shape(enum keyword k)
     return k < KW_COUNT ? rows[k].shape : SHAPE_DATA;
 }
 
-static const char *const type_names[TYPE_COUNT] = {
-#define X(name, text) [TYPE_INDEX_##name] = text,
+static const struct span type_names[TYPE_COUNT] = {
+#define X(name, text) [TYPE_INDEX_##name] = {text, sizeof(text) - 1},
     TYPE_TABLE(X)
 #undef X
 };
 
 const char *type_name(enum type_index type)
 {
-    return type_names[type];
+    return type_names[type].data;
 }
 
 static const struct {
@@ -87,8 +99,10 @@ static const struct {
 unsigned type_find(struct span text, bool lenient)
 {
     for (unsigned i = 0; i < TYPE_COUNT; i++)
-        if (lenient ? span_equals_nocase(text, span_from_string(type_names[i]))
-                    : span_is(text, type_names[i]))
+        if (span_equals(text, type_names[i]))
+            return 1U << i;
+    for (unsigned i = 0; lenient && i < TYPE_COUNT; i++)
+        if (span_equals_nocase(text, type_names[i]))
             return 1U << i;
     for (size_t i = 0; lenient && i < ARRAY_COUNT(other_spellings); i++)
         if (span_equals_nocase(text, span_from_string(other_spellings[i].text)))

@@ -54,18 +54,18 @@ enum keyword_shape {
     X(DEPENDENT_REQUIRED, "dependentRequired", OTHER)                                              \
     X(DEPENDENT_SCHEMAS, "dependentSchemas", SCHEMA_MAP)                                           \
     X(DEPENDENCIES, "dependencies", OTHER)                                                         \
-    X(MIN_PROPERTIES, "minProperties", COUNT)                                                      \
-    X(MAX_PROPERTIES, "maxProperties", COUNT)                                                      \
     X(ITEMS, "items", OTHER)                                                                       \
     X(PREFIX_ITEMS, "prefixItems", SCHEMA_LIST)                                                    \
     X(ADDITIONAL_ITEMS, "additionalItems", SCHEMA)                                                 \
     X(UNEVALUATED_ITEMS, "unevaluatedItems", SCHEMA)                                               \
     X(CONTAINS, "contains", SCHEMA)                                                                \
+    X(UNIQUE_ITEMS, "uniqueItems", BOOL)                                                           \
+    X(MIN_PROPERTIES, "minProperties", COUNT)                                                      \
+    X(MAX_PROPERTIES, "maxProperties", COUNT)                                                      \
     X(MIN_CONTAINS, "minContains", COUNT)                                                          \
     X(MAX_CONTAINS, "maxContains", COUNT)                                                          \
     X(MIN_ITEMS, "minItems", COUNT)                                                                \
     X(MAX_ITEMS, "maxItems", COUNT)                                                                \
-    X(UNIQUE_ITEMS, "uniqueItems", BOOL)                                                           \
     X(MINIMUM, "minimum", NUMBER)                                                                  \
     X(MAXIMUM, "maximum", NUMBER)                                                                  \
     X(EXCLUSIVE_MINIMUM, "exclusiveMinimum", NUMBER)                                               \
@@ -95,9 +95,12 @@ enum keyword {
 #undef X
         KW_UNKNOWN,
     KW_COUNT = KW_UNKNOWN,
+    KW_BOUND_FIRST = KW_MIN_PROPERTIES, // numbers and counts stand together
+    KW_BOUND_END = KW_MAX_LENGTH + 1,
 };
 
 enum keyword keyword_find(struct span key);
+enum keyword keyword_find_raw(struct span key); // as JSON has it between the quotes, escapes too
 const char *keyword_name(enum keyword k);
 enum keyword_shape keyword_shape(enum keyword k);
 

@@ -48,7 +48,8 @@ static void put_not(struct building *g)
         builder_node(&g->b, KW_NOT, list[0]);
     if (count < 2)
         return;
-    struct builder b = {.count = 0};
+    struct builder b;
+    b.count = 0;
     struct node **copy = flattener_alloc(f, count * sizeof *copy);
     memcpy(copy, list, count * sizeof *copy);
     builder_list(&b, KW_ANY_OF, copy, count);

@@ -10,7 +10,7 @@ enum { LEVELS_MAX = 120 };
 
 bool view_has_demands(const struct view *v)
 {
-    for (unsigned k = 0; k < KW_COUNT; k++)
+    for (unsigned k = KW_BOUND_FIRST; k < KW_BOUND_END; k++)
         if (!span_is_absent(v->bound[k]))
             return true;
     return v->typed || v->has_enum || v->properties.count > 0 || v->patterns.count > 0 ||
@@ -40,9 +40,7 @@ static void strip_children(struct flattener *f, struct view *v)
 {
     static const enum keyword kept[] = {KW_TITLE, KW_DESCRIPTION};
     struct view old = *v;
-    memset(v, 0, sizeof *v);
-    memset(v->text, 0xff, sizeof v->text);
-    v->ordering = JSON_NONE;
+    view_clear(v);
     v->origin = old.origin;
     v->losses_before = old.losses_before;
     v->typed = old.typed;
@@ -97,7 +95,7 @@ struct view *view_take(struct flattener *f)
 {
     struct view *v = f->free_views;
     if (v == NULL)
-        return flattener_alloc(f, sizeof *v);
+        return flattener_alloc_raw(f, sizeof *v);
     f->free_views = v->next_free;
     return v;
 }
@@ -126,7 +124,8 @@ struct node *lower_gathered(struct flattener *f, struct view *v, const struct pa
 
 static struct node *lower_reference(struct flattener *f, struct span ref, struct site s)
 {
-    struct builder b = {.count = 0};
+    struct builder b;
+    b.count = 0;
     builder_raw(&b, KW_REF, ref);
     struct node *n = schema_node_new(f, &b);
     if (!s.add_null)
@@ -199,7 +198,7 @@ static struct node *lower_inlined(struct flattener *f, int target, const struct 
     struct inlined *new = flattener_alloc(f, sizeof *new);
     *new = (struct inlined){n, s, expansion - f->expansion_left, f->loss_total - losses};
     n->shared = true;
-    table_put(f->inlined, key, new);
+    flattener_keep(&f->inlined, key, new);
     return n;
 }
 

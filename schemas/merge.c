@@ -108,7 +108,7 @@ static void gather_bound(struct gathering *g, enum keyword k, int value)
     enum json_type type = json_type(g->f->j, value);
     bool flag = type == JSON_TRUE || type == JSON_FALSE;
     if (!g->has_bounds)
-        memset(g->bound, 0, sizeof g->bound);
+        memset(&g->bound[KW_BOUND_FIRST], 0, sizeof g->bound - KW_BOUND_FIRST * sizeof g->bound[0]);
     g->has_bounds = true;
     if (flag && k == KW_EXCLUSIVE_MINIMUM)
         g->exclusive_minimum = value;

@@ -53,7 +53,7 @@ static void merge_bounds(struct gathering *g)
                  flattener_printf(g->f, "multipleOf: %.*s", SPAN_ARGS(g->bound[KW_MULTIPLE_OF])));
         flattener_lose(g->f, LOSS_TOLD, g->part->node, "two multipleOf apply");
     }
-    for (unsigned k = 0; k < KW_COUNT; k++)
+    for (unsigned k = KW_BOUND_FIRST; k < KW_BOUND_END; k++)
         if (!span_is_absent(g->bound[k]))
             merge_bound(g->v, (enum keyword)k, g->bound[k]);
 }

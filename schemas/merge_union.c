@@ -31,7 +31,7 @@ static bool only_values(struct flattener *f, const struct part *branch, int *out
         return false;
     JSON_EACH(value, f->j, branch->node)
     {
-        enum keyword k = keyword_find(json_key_raw(f->j, value));
+        enum keyword k = keyword_of(f, value);
         if ((k == KW_CONST || (k == KW_ENUM && json_type(f->j, value) == JSON_ARRAY)) &&
             *out == JSON_NONE)
             *out = value;
@@ -43,7 +43,7 @@ static bool only_values(struct flattener *f, const struct part *branch, int *out
         return false;
     if (merge_read_type(f, type) == 0)
         type = JSON_NONE;
-    bool fits = true, list = keyword_find(json_key_raw(f->j, *out)) == KW_ENUM;
+    bool fits = true, list = keyword_of(f, *out) == KW_ENUM;
     for (int v = list ? json_first(f->j, *out) : *out; v != JSON_NONE && fits;
          v = list ? json_next(f->j, v) : JSON_NONE)
         fits = type == JSON_NONE ||
@@ -83,7 +83,7 @@ static bool gather_union_of_values(struct gathering *g, const struct alternative
     bool distinct = true;
     for (unsigned i = 0; i < any->count; i++) {
         only_values(f, any->branch[i], &value);
-        bool list = keyword_find(json_key_raw(f->j, value)) == KW_ENUM;
+        bool list = keyword_of(f, value) == KW_ENUM;
         for (int v = list ? json_first(f->j, value) : value; v != JSON_NONE;
              v = list ? json_next(f->j, v) : JSON_NONE) {
             if (at < count)

@@ -17,51 +17,60 @@ unsigned types_widened(unsigned types)
     return types & TYPE_NUMBER ? types | TYPE_INTEGER : types;
 }
 
-static void view_add_type(struct view *v, unsigned bit)
+// Types in the order in which they were named.
+struct type_list {
+    unsigned types, count;
+    unsigned char order[TYPE_COUNT];
+};
+
+static void add_type(struct type_list *l, unsigned bit)
 {
-    if (bit == 0 || (v->types & bit) != 0)
+    if (bit == 0 || (l->types & bit) != 0)
         return;
-    v->types |= bit;
-    v->type_order[v->type_count++] = (unsigned char)__builtin_ctz(bit);
+    l->types |= bit;
+    l->order[l->count++] = (unsigned char)__builtin_ctz(bit);
+}
+
+static void set_types(struct view *v, const struct type_list *l)
+{
+    v->types = l->types;
+    v->type_count = l->count;
+    memcpy(v->type_order, l->order, l->count);
 }
 
 // Keeps, in the order they have, the types that `others` has too.
 static void intersect_types(struct view *v, unsigned others)
 {
-    struct view old = {.type_count = v->type_count};
-    memcpy(old.type_order, v->type_order, sizeof old.type_order);
-    v->types = v->type_count = 0;
-    for (unsigned i = 0; i < old.type_count; i++) {
-        unsigned bit = 1U << old.type_order[i];
+    struct type_list both = {.types = 0};
+    for (unsigned i = 0; i < v->type_count; i++) {
+        unsigned bit = 1U << v->type_order[i];
         if (types_widened(others) & bit)
-            view_add_type(v, bit);
+            add_type(&both, bit);
         else if (bit == TYPE_NUMBER && (others & TYPE_INTEGER))
-            view_add_type(v, TYPE_INTEGER);
+            add_type(&both, TYPE_INTEGER);
     }
+    set_types(v, &both);
     v->never = v->never || v->types == 0;
 }
 
 void merge_type(struct gathering *g, int value)
 {
-    struct view *v = g->v, new = {.types = 0};
+    struct view *v = g->v;
+    struct type_list new = {.types = 0};
     if (json_type(g->f->j, value) == JSON_ARRAY) {
         JSON_EACH(one, g->f->j, value)
-        view_add_type(&new, merge_read_type(g->f, one));
+        add_type(&new, merge_read_type(g->f, one));
     } else {
-        view_add_type(&new, merge_read_type(g->f, value));
+        add_type(&new, merge_read_type(g->f, value));
     }
     if (new.types == 0) {
         merge_repaired(g, value);
-        return;
-    }
-    if (v->typed) {
+    } else if (v->typed) {
         intersect_types(v, new.types);
-        return;
+    } else {
+        v->typed = true;
+        set_types(v, &new);
     }
-    v->typed = true;
-    v->types = new.types;
-    v->type_count = new.type_count;
-    memcpy(v->type_order, new.type_order, sizeof v->type_order);
 }
 
 void merge_values(struct gathering *g, const int *values, unsigned count, bool is_const)
@@ -137,7 +146,10 @@ static void settle_null(struct gathering *g)
     struct view *v = g->v;
     if (!v->null_flag || !v->typed)
         return;
-    view_add_type(v, TYPE_NULL);
+    if (!(v->types & TYPE_NULL)) {
+        v->types |= TYPE_NULL;
+        v->type_order[v->type_count++] = TYPE_INDEX_NULL;
+    }
     bool has_null = false;
     for (unsigned i = 0; i < v->value_count; i++)
         has_null =

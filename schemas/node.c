@@ -42,19 +42,16 @@ struct member *schema_node_member(struct node *n, enum keyword k)
     return NULL;
 }
 
-static uint64_t hash_of(const struct node *n)
-{
-    return n != NULL ? n->hash : 1;
-}
-
 static uint64_t mix(uint64_t h, uint64_t x)
 {
     h = (h ^ x) * 0x9e3779b97f4a7c15U;
     return h ^ (h >> 29);
 }
 
-void schema_node_rehash(struct node *n)
+uint64_t schema_node_hash(struct node *n)
 {
+    if (n == NULL || n->hashed)
+        return n != NULL ? n->hash : 1;
     uint64_t h = n->count;
     for (uint32_t i = 0; i < n->count; i++) {
         const struct member *m = &n->members[i];
@@ -64,14 +61,15 @@ void schema_node_rehash(struct node *n)
         if (m->kind == MEMBER_RAW)
             h = hash_bytes(h, m->as.raw);
         else if (m->kind == MEMBER_NODE)
-            h = mix(h, hash_of(m->as.node));
+            h = mix(h, schema_node_hash(m->as.node));
         for (uint32_t k = 0; k < m->count; k++) {
             if (m->kind == MEMBER_MAP)
                 h = hash_bytes(h, m->as.map[k].key);
-            h = mix(h, hash_of(m->kind == MEMBER_MAP ? m->as.map[k].node : m->as.list[k]));
+            h = mix(h, schema_node_hash(m->kind == MEMBER_MAP ? m->as.map[k].node : m->as.list[k]));
         }
     }
-    n->hash = h;
+    n->hashed = true;
+    return n->hash = h;
 }
 
 static int write_key(struct buffer *out, struct span key)

@@ -30,15 +30,16 @@ struct member {
 struct node {
     struct member *members;
     uint32_t count;
-    bool is_null, takes_null;        // null is the only value; is one
-    uint64_t hash;                   // of all that is in it
-    bool shared;                     // stands at several places: written once, then copied
+    bool is_null, takes_null; // null is the only value; is one
+    bool shared;              // stands at several places: written once, then copied
+    bool hashed;
+    uint64_t hash;                   // of all that is in it, once it was asked for
     size_t written_at, written_size; // in the buffer, once it is
 };
 
 enum { BUILDER_MEMBERS_MAX = 100 };
 struct builder {
-    struct member member[BUILDER_MEMBERS_MAX];
+    struct member member[BUILDER_MEMBERS_MAX]; // read up to count only, so not cleared
     unsigned count;
 };
 
@@ -49,7 +50,7 @@ void builder_list(struct builder *b, enum keyword k, struct node **list, size_t 
 void builder_map(struct builder *b, enum keyword k, struct named_node *map, size_t count);
 
 struct member *schema_node_member(struct node *n, enum keyword k); // NULL where there is none
-void schema_node_rehash(struct node *n);                           // after its members were changed
+uint64_t schema_node_hash(struct node *n); // of all that is in it; its members stay as they are
 // To one buffer only, from which nothing is taken meanwhile.
 int schema_node_write(struct node *n, struct buffer *out);
 

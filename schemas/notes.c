@@ -97,7 +97,7 @@ struct span description_text(struct flattener *f, const struct view *v)
     int node = v->text[KW_DESCRIPTION];
     struct span said = SPAN_LITERAL("");
     struct span raw = node != JSON_NONE ? json_raw(f->j, node) : SPAN_NONE;
-    bool escapes = raw.size > 0 && memchr(raw.data, '\\', raw.size) != NULL &&
+    bool escapes = node != JSON_NONE && !json_string_plain(f->j, node, &said) &&
                    memmem(raw.data, raw.size, "\\u", 2) != NULL;
     if (v->hints == NULL && !escapes)
         return raw;
@@ -270,10 +270,10 @@ static struct node *notes_on_branch(struct flattener *f, struct view *v, struct 
     // With the notes it may have become the same as another one.
     uint32_t left = 1;
     for (uint32_t i = 1; i < m->count; i++)
-        if (m->as.list[i]->hash != m->as.list[0]->hash)
+        if (schema_node_hash(m->as.list[i]) != schema_node_hash(m->as.list[0]))
             m->as.list[left++] = m->as.list[i];
     m->count = left;
-    schema_node_rehash(n);
+    n->hashed = false;
     return left == 1 ? m->as.list[0] : n;
 }
 

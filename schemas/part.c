@@ -4,7 +4,7 @@
 
 struct part *part_new(struct flattener *f, int node, unsigned flags, struct part *next)
 {
-    struct part *p = flattener_alloc(f, sizeof *p);
+    struct part *p = flattener_alloc_raw(f, sizeof *p);
     *p = (struct part){.next = next, .node = node, .flags = flags};
     return p;
 }

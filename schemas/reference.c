@@ -7,8 +7,6 @@
 
 enum { NAME_MAX = 64, ALIAS_MAX = 32 };
 
-static const enum keyword reference_keywords[] = {KW_REF, KW_DYNAMIC_REF, KW_RECURSIVE_REF};
-
 static bool counts_beside(const struct flattener *f, enum keyword k, bool only_notes)
 {
     switch (k) {
@@ -39,24 +37,27 @@ static bool counts_beside(const struct flattener *f, enum keyword k, bool only_n
 static int find_reference(const struct flattener *f, int node, enum keyword *k, bool *bare)
 {
     int found = JSON_NONE;
-    unsigned count = 0;
+    unsigned count = 0, beside = 0, notes_beside = 0;
     if (json_type(f->j, node) != JSON_OBJECT)
         return JSON_NONE;
-    for (size_t i = 0; i < ARRAY_COUNT(reference_keywords); i++) {
-        int value = json_get(f->j, node, keyword_name(reference_keywords[i]));
-        if (value == JSON_NONE)
-            continue;
-        found = value;
-        *k = reference_keywords[i];
-        count++;
+    JSON_EACH(value, f->j, node)
+    {
+        enum keyword other = keyword_of(f, value);
+        if (other > KW_RECURSIVE_REF) {
+            beside += counts_beside(f, other, false);
+            notes_beside += counts_beside(f, other, true);
+        } else if (found == JSON_NONE || *k != other) {
+            count++;
+            *k = other;
+            found = value;
+        } else {
+            found = value;
+        }
     }
     if (count != 1)
         return JSON_NONE;
-    bool only_notes = document_dialect(f->d, node) <= DIALECT_7 && *k == KW_REF;
-    *bare = true;
-    JSON_EACH(value, f->j, node)
-    if (counts_beside(f, keyword_find(json_key_raw(f->j, value)), only_notes))
-        *bare = false;
+    bool only_notes = *k == KW_REF && document_dialect(f->d, node) <= DIALECT_7;
+    *bare = (only_notes ? notes_beside : beside) == 0;
     return found;
 }
 
@@ -95,7 +96,7 @@ static struct span name_for(struct flattener *f, int target)
     struct span unique = plain;
     for (size_t n = f->definition_count + 1; table_get(f->names_taken, unique) != NULL; n++)
         unique = flattener_printf(f, "%.*s_%zu", SPAN_ARGS(span_slice(plain, 0, 50)), n);
-    table_put(f->names_taken, unique, (void *)(uintptr_t)(f->definition_count + 1));
+    flattener_keep(&f->names_taken, unique, (void *)(uintptr_t)(f->definition_count + 1));
     return unique;
 }
 
@@ -118,7 +119,7 @@ static struct span definition_reference(struct flattener *f, int target)
     struct span reference = flattener_printf(f, "\"#/$defs/%.*s\"", SPAN_ARGS(name));
     f->definition[f->definition_count++] =
         (struct definition){.target = target, .name = name, .reference = reference};
-    table_put(f->definition_of, key, (void *)(uintptr_t)f->definition_count);
+    flattener_keep(&f->definition_of, key, (void *)(uintptr_t)f->definition_count);
     return reference;
 }
 
@@ -174,7 +175,8 @@ int plain_target(struct flattener *f, const struct part *parts)
 // A definition that no value fits must still be there for those who refer to it.
 static struct node *never_definition(struct flattener *f)
 {
-    struct builder b = {.count = 0}, empty = {.count = 0};
+    struct builder b, empty;
+    b.count = empty.count = 0;
     if (f->p->keeps[KW_NOT]) {
         builder_node(&b, KW_NOT, schema_node_new(f, &empty));
         return schema_node_new(f, &b);

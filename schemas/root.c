@@ -20,7 +20,7 @@ static size_t gather_branches(struct fold *fold, const struct alternatives *any,
     struct flattener *f = fold->f;
     size_t count = 0;
     for (unsigned i = 0; i < any->count; i++) {
-        struct view *b = flattener_alloc(f, sizeof *b);
+        struct view *b = flattener_alloc_raw(f, sizeof *b);
         gather(f, any->branch[i], b, true);
         if (b->never || (b->typed && !(b->types & TYPE_OBJECT)))
             continue;
@@ -204,15 +204,6 @@ static void repair_root(struct flattener *f, struct view *v)
     v->null_flag = false;
 }
 
-static void choose_property_names(struct flattener *f, struct view *v)
-{
-    if (!f->p->property_keys)
-        return;
-    for (uint32_t i = 0; i < v->properties.count; i++)
-        if (name_is_plain_key(v->properties.list[i].key))
-            table_put(f->keys_taken, v->properties.list[i].key, f);
-}
-
 // Nova's root has room for nothing but the properties; the rest is for the tool's description.
 static void bare_root(struct flattener *f, struct node *n)
 {
@@ -257,7 +248,8 @@ static bool wraps(const struct flattener *f, const struct view *v)
 
 static struct node *wrapped_root(struct flattener *f)
 {
-    struct builder b = {.count = 0};
+    struct builder b;
+    b.count = 0;
     struct part *root = part_new(f, JSON_ROOT, 0, NULL);
     struct named_node *map = flattener_alloc(f, sizeof *map);
     struct node *inner = lower(f, root, (struct site){.depth = 1});
@@ -275,7 +267,7 @@ static struct node *wrapped_root(struct flattener *f)
 struct node *lower_root(struct flattener *f)
 {
     struct part *root = part_new(f, JSON_ROOT, 0, NULL);
-    struct view *v = flattener_alloc(f, sizeof *v);
+    struct view *v = flattener_alloc_raw(f, sizeof *v);
     gather(f, root, v, true);
     struct node *n;
     if (wraps(f, v)) {
@@ -290,7 +282,7 @@ struct node *lower_root(struct flattener *f)
         struct fold fold = {f, 0, FOLD_BRANCHES_MAX};
         fold_unions(&fold, v);
         forget_what_no_root_has(f, v);
-        choose_property_names(f, v);
+        f->root = v;
         n = build_plain(f, v, TYPE_OBJECT, (struct site){.root = true});
         f->active = NULL;
     }

@@ -12,14 +12,16 @@ static const unsigned char split_order[] = {TYPE_INDEX_OBJECT,  TYPE_INDEX_ARRAY
 
 static struct node *typed_node(struct flattener *f, struct span type)
 {
-    struct builder b = {.count = 0};
+    struct builder b;
+    b.count = 0;
     builder_raw(&b, KW_TYPE, type);
     return schema_node_new(f, &b);
 }
 
 static struct node *array_of(struct flattener *f, struct node *items)
 {
-    struct builder b = {.count = 0};
+    struct builder b;
+    b.count = 0;
     builder_raw(&b, KW_TYPE, SPAN_LITERAL("\"array\""));
     builder_node(&b, KW_ITEMS, items);
     return schema_node_new(f, &b);
@@ -27,7 +29,8 @@ static struct node *array_of(struct flattener *f, struct node *items)
 
 static struct node *union_node(struct flattener *f, struct node **list, size_t count)
 {
-    struct builder b = {.count = 0};
+    struct builder b;
+    b.count = 0;
     struct node **copy = flattener_alloc(f, count * sizeof *copy);
     memcpy(copy, list, count * sizeof *copy);
     builder_list(&b, KW_ANY_OF, copy, count);
@@ -45,7 +48,8 @@ static void add_null(struct flattener *f, struct node **list, size_t *count)
 
 static struct node *with_flag(struct flattener *f, struct node *n)
 {
-    struct builder b = {.count = n->count};
+    struct builder b;
+    b.count = n->count;
     memcpy(b.member, n->members, n->count * sizeof *n->members);
     builder_raw(&b, KW_NULLABLE, SPAN_LITERAL("true"));
     struct node *out = schema_node_new(f, &b);

@@ -30,7 +30,7 @@ static void list_add(struct flattener *f, struct node_list *l, struct node *n)
 static void list_add_new(struct flattener *f, struct node_list *l, struct node *n)
 {
     for (size_t i = 0; i < l->count && i < 256; i++)
-        if (l->list[i]->hash == n->hash && l->list[i]->count == n->count)
+        if (l->list[i]->count == n->count && schema_node_hash(l->list[i]) == schema_node_hash(n))
             return;
     list_add(f, l, n);
 }
@@ -91,7 +91,7 @@ static bool only_demands_presence(const struct flattener *f, const struct part *
     bool some = false;
     JSON_EACH(value, f->j, branch->node)
     {
-        enum keyword k = keyword_find(json_key_raw(f->j, value));
+        enum keyword k = keyword_of(f, value);
         bool presence = k == KW_REQUIRED || k == KW_NOT || k == KW_DEPENDENT_REQUIRED ||
                         k == KW_MIN_PROPERTIES || k == KW_MAX_PROPERTIES;
         some = some || presence;
@@ -235,7 +235,8 @@ static void add_null_branch(struct union_job *u)
     for (size_t i = 0; i < u->nodes.count; i++)
         if (u->nodes.list[i]->takes_null)
             return;
-    struct builder b = {.count = 0};
+    struct builder b;
+    b.count = 0;
     builder_raw(&b, KW_TYPE, SPAN_LITERAL("\"null\""));
     struct node *null = schema_node_new(u->f, &b);
     null->is_null = null->takes_null = true;
@@ -246,7 +247,8 @@ static void make_nullable(struct flattener *f, struct node *n)
 {
     if (schema_node_member(n, KW_NULLABLE) != NULL)
         return;
-    struct builder b = {.count = n->count};
+    struct builder b;
+    b.count = n->count;
     memcpy(b.member, n->members, n->count * sizeof *n->members);
     builder_raw(&b, KW_NULLABLE, SPAN_LITERAL("true"));
     *n = *schema_node_new(f, &b);
@@ -273,7 +275,8 @@ static struct node *collapse(struct union_job *u)
 static struct node *assemble(struct union_job *u)
 {
     struct flattener *f = u->f;
-    struct builder b = {.count = 0};
+    struct builder b;
+    b.count = 0;
     if (u->nullable && f->p->union_bare)
         for (size_t i = 0; i < u->nodes.count; i++) {
             u->nodes.list[i] = node_own(f, u->nodes.list[i]);
@@ -310,7 +313,7 @@ static struct node *lower_alone(struct union_job *u)
     else if ((null_flag || u->s.add_null) && u->nodes.count > 0)
         add_null_branch(u);
     if (u->nodes.count == 0 && u->nullable) {
-        struct view *null = flattener_alloc(f, sizeof *null);
+        struct view *null = flattener_alloc_raw(f, sizeof *null);
         gather(f, NULL, null, false);
         null->typed = true;
         null->types = TYPE_NULL;
@@ -342,7 +345,8 @@ static struct node *union_of_list(struct union_job *u)
 {
     if (u->nodes.count == 1 && !u->exclusive)
         return u->nodes.list[0];
-    struct builder b = {.count = 0};
+    struct builder b;
+    b.count = 0;
     builder_list(&b, u->exclusive ? KW_ONE_OF : KW_ANY_OF, u->nodes.list, u->nodes.count);
     return schema_node_new(u->f, &b);
 }
@@ -381,7 +385,7 @@ static void add_all_of(struct flattener *f, struct node *n, struct node **list, 
         memcpy(all + m->count, list, count * sizeof *all);
         m->as.list = all;
         m->count += (uint32_t)count;
-        schema_node_rehash(n);
+        n->hashed = false;
         return;
     }
     struct builder *b = flattener_alloc(f, sizeof *b);

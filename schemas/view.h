@@ -57,10 +57,9 @@ struct condition {
 
 struct view {
     struct view *next_free;
-    int origin;                          // where it was gathered first, for notes
-    bool never;                          // no value fits
-    bool cut;                            // what stands below was left away: give the types only
-    unsigned char order[VIEW_ORDER_MAX]; // keywords as they came
+    int origin; // where it was gathered first, for notes
+    bool never; // no value fits
+    bool cut;   // what stands below was left away: give the types only
     unsigned order_count;
     unsigned losses_before; // of the whole flattening, when gathering began
     unsigned parts_seen;    // schemas read into it
@@ -86,23 +85,28 @@ struct view {
     struct condition *condition;
     bool unique;
 
-    struct span bound[KW_COUNT]; // numbers and counts, as written
-    int text[KW_COUNT];          // pattern, format, title, default, …: the node or JSON_NONE
-    int unknown[8];              // scalars under keywords we do not know
     unsigned unknown_count;
-    int ordering;    // propertyOrdering
     struct span ref; // a reference that is kept, as JSON, or absent
     bool deprecated, read_only, write_only;
 
-    const struct alternatives *unions[VIEW_UNIONS_MAX];
     unsigned union_count;
     struct part *residual; // what cannot be merged without loss
 
     struct hint *hints, *last_hint;
-    int entered[64]; // targets of references that were followed
     unsigned entered_count;
+
+    // From here on not cleared as a whole: see view_clear.
+    int ordering;                    // propertyOrdering
+    int text[KW_COUNT];              // pattern, format, title, default, …: node or JSON_NONE
+    struct span bound[KW_BOUND_END]; // from KW_BOUND_FIRST on; as written
+    // Read up to their counts only.
+    unsigned char order[VIEW_ORDER_MAX]; // keywords as they came
+    int unknown[8];                      // scalars under keywords we do not know
+    const struct alternatives *unions[VIEW_UNIONS_MAX];
+    int entered[64]; // targets of references that were followed
 };
 
+void view_clear(struct view *v); // demands nothing
 struct entry *entries_find(const struct entries *e, struct span key);
 
 #endif

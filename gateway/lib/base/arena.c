@@ -67,7 +67,7 @@ static struct block *add_block(struct arena *a, size_t needed)
     return b;
 }
 
-void *arena_try_alloc(struct arena *a, size_t size)
+static void *take(struct arena *a, size_t size)
 {
     if (size > a->limit || a->used > a->limit - size)
         return NULL;
@@ -80,7 +80,20 @@ void *arena_try_alloc(struct arena *a, size_t size)
     void *p = b->bytes + b->used;
     b->used += rounded;
     a->used += rounded;
-    memset(p, 0, size);
+    return p;
+}
+
+void *arena_try_alloc(struct arena *a, size_t size)
+{
+    void *p = take(a, size);
+    return p != NULL ? memset(p, 0, size) : NULL;
+}
+
+void *arena_alloc_raw(struct arena *a, size_t size)
+{
+    void *p = take(a, size);
+    if (p == NULL)
+        abort();
     return p;
 }
 
@@ -96,10 +109,11 @@ struct span arena_copy(struct arena *a, struct span s)
 {
     if (s.data == NULL)
         return s;
-    char *copy = arena_try_alloc(a, s.size + 1);
+    char *copy = take(a, s.size + 1);
     if (copy == NULL)
         return SPAN_NONE;
     memcpy(copy, s.data, s.size);
+    copy[s.size] = '\0';
     return span_of(copy, s.size);
 }
 

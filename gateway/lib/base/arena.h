@@ -15,6 +15,7 @@ void arena_reset(struct arena *a); // all content gone, the first block is kept
 
 void *arena_alloc(struct arena *a, size_t size);     // zeroed, aligned to 16
 void *arena_try_alloc(struct arena *a, size_t size); // NULL past the limit; for sizes a peer chose
+void *arena_alloc_raw(struct arena *a, size_t size); // not zeroed, for what is filled at once
 // A copy with a closing NUL behind it; absent past the limit, or where `s` is absent.
 struct span arena_copy(struct arena *a, struct span s);
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));

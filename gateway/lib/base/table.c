@@ -128,8 +128,10 @@ static void rebuild(struct table *t)
 
 void *table_get(const struct table *t, struct span key)
 {
+    if (t == NULL || t->slot_count == 0)
+        return NULL;
     struct slot *s = find(t, key, hash_key(key));
-    return s != NULL && s->key != NULL ? s->value : NULL;
+    return s->key != NULL ? s->value : NULL;
 }
 
 void table_put(struct table *t, struct span key, void *value)

@@ -14,6 +14,11 @@ struct span json_source(const struct json *j)
     return j->source;
 }
 
+size_t json_size(const struct json *j)
+{
+    return j->count;
+}
+
 enum json_type json_type(const struct json *j, int node)
 {
     return token_exists(j, node) ? (enum json_type)j->tokens[node].type : JSON_ABSENT;

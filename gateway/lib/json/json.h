@@ -45,6 +45,7 @@ int json_parse(struct span source, const struct json_limits *limits, struct json
                struct failure *why);
 void json_free(struct json *j);
 struct span json_source(const struct json *j);
+size_t json_size(const struct json *j); // every node is below it
 
 enum json_type json_type(const struct json *j, int node);
 // The node's exact bytes in the source (a string with its quotes, an object with its braces).
