@@ -166,12 +166,22 @@ static int on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame
     return 0;
 }
 
+// What nghttp2 ends the connection for by itself. Of floods and slow peers we know the kind
+// already.
+static bool blames_the_peer(uint32_t code)
+{
+    return code != NGHTTP2_NO_ERROR && code != NGHTTP2_INTERNAL_ERROR &&
+           code != NGHTTP2_ENHANCE_YOUR_CALM;
+}
+
 static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
     struct h2_connection *c = user;
     struct h2_stream *stream = stream_of(session, frame->hd.stream_id);
     if (frame->hd.type == NGHTTP2_RST_STREAM)
         note_reset(&c->resets, frame->hd.stream_id);
+    if (frame->hd.type == NGHTTP2_GOAWAY && blames_the_peer(frame->goaway.error_code))
+        connection_is_hostile(&c->base, HOSTILITY_PROTOCOL_ERROR);
     bool carries = frame->hd.type == NGHTTP2_DATA || frame->hd.type == NGHTTP2_HEADERS;
     if (stream == NULL || !carries || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0)
         return 0;

@@ -98,7 +98,9 @@ static void on_sniffer_end(void *owner)
 static void on_sniffer_timer(struct timer *timer)
 {
     struct sniffer *sniffer = CONTAINER_OF(timer, struct sniffer, timer);
-    connection_is_hostile(&sniffer->base, HOSTILITY_SLOW_HEAD);
+    connection_is_hostile(&sniffer->base, stream_is_shaking_hands(sniffer->base.stream)
+                                              ? HOSTILITY_BROKEN_TLS
+                                              : HOSTILITY_SLOW_HEAD);
     sniffer_close(&sniffer->base, NULL);
 }
 

@@ -450,6 +450,11 @@ bool stream_is_encrypted(const struct stream *s)
     return s->transport->encrypted;
 }
 
+bool stream_is_shaking_hands(const struct stream *s)
+{
+    return s->state == STREAM_HANDSHAKING;
+}
+
 uint64_t stream_bytes_written(const struct stream *s)
 {
     return s->written;

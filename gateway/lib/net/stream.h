@@ -52,6 +52,7 @@ const struct address *stream_peer(const struct stream *s);
 // The protocol that ALPN chose: "h2", "http/1.1"; absent without TLS or without ALPN.
 struct span stream_protocol(const struct stream *s);
 bool stream_is_encrypted(const struct stream *s);
+bool stream_is_shaking_hands(const struct stream *s);  // TLS has not come to its keys yet
 uint64_t stream_bytes_written(const struct stream *s); // into the kernel, since birth
 
 // An fd that is connected already; the stream owns it from now on.
