@@ -65,10 +65,15 @@ void build_array(struct building *g)
         items = union_of_items(g);
         g->has_items = true;
     }
-    // An array always says what is in it: most providers refuse one that does not.
+    // An array always says what is in it: most providers refuse one that does not. But then nothing
+    // in it is unevaluated, which may matter to a schema that has this one in it.
+    bool within = v->residual != NULL || v->union_count > 0 || !span_is_absent(v->ref) ||
+                  v->condition != NULL || v->dependent_schemas.count > 0;
     g->keeps_unevaluated = v->has_unevaluated_items && g->f->p->keeps[KW_UNEVALUATED_ITEMS] &&
-                           g->f->loss_total == g->losses_before;
-    bool beside = g->keeps_unevaluated || v->residual != NULL || v->union_count > 0;
+                           g->f->loss_total == g->losses_before &&
+                           !(within && g->f->p->array_needs_items);
+    bool beside =
+        g->f->counts_items || g->keeps_unevaluated || v->residual != NULL || v->union_count > 0;
     if (!g->has_items && (!v->typed || (beside && !g->f->p->array_needs_items)))
         return;
     g->keeps_unevaluated = g->keeps_unevaluated && g->has_items;
@@ -124,6 +129,7 @@ static void put_unevaluated(struct building *g)
         builder_node(&g->b, KW_UNEVALUATED_ITEMS, n);
         return;
     }
+    f->unsettled = true;
     flattener_lose(f, LOSS_OPENED, g->v->origin, "unevaluatedItems");
 }
 

@@ -19,7 +19,6 @@ struct resource {
 struct dynamic_anchor {
     struct span name;
     int node;
-    size_t resource;
 };
 
 struct document {
@@ -180,6 +179,15 @@ static void index_id(struct walk *w, int node)
     }
 }
 
+// How $recursiveAnchor of 2019-09 is kept: no anchor is spelt like this.
+static const struct span recursive_name = {.data = "$recursiveAnchor", .size = 16};
+
+static void add_dynamic(struct document *d, struct span name, int node)
+{
+    d->dynamic = memory_resize(d->dynamic, d->dynamic_count + 1, sizeof *d->dynamic);
+    d->dynamic[d->dynamic_count++] = (struct dynamic_anchor){name, node};
+}
+
 static void index_schema(void *arg, int node, enum keyword k)
 {
     (void)k;
@@ -194,9 +202,11 @@ static void index_schema(void *arg, int node, enum keyword k)
         add_name(d, uri, anchor, node);
     if (get_text(&w, node, KW_DYNAMIC_ANCHOR, &anchor)) {
         add_name(d, uri, anchor, node);
-        d->dynamic = memory_resize(d->dynamic, d->dynamic_count + 1, sizeof *d->dynamic);
-        d->dynamic[d->dynamic_count++] = (struct dynamic_anchor){anchor, node, w.resource};
+        add_dynamic(d, anchor, node);
     }
+    bool recursive;
+    if (json_bool(d->json, member(d, node, KW_RECURSIVE_ANCHOR), &recursive) && recursive)
+        add_dynamic(d, recursive_name, node);
     document_each_child(d, node, index_schema, &w);
 }
 
@@ -382,7 +392,7 @@ static bool is_schema(const struct json *j, int node)
     return type == JSON_OBJECT || type == JSON_TRUE || type == JSON_FALSE;
 }
 
-// A dynamic anchor that stands only once is where every way ends.
+// A dynamic anchor whose name stands only once is where every way ends.
 static enum resolution resolve_dynamic(const struct document *d, int target, struct span name)
 {
     bool is_dynamic = false;
@@ -412,13 +422,15 @@ static enum resolution resolve(struct document *d, int node, enum keyword k, int
     if (!is_schema(d->json, target))
         return RESOLVED_DANGLING;
     *out = target;
-    return k == KW_DYNAMIC_REF ? resolve_dynamic(d, target, fragment) : RESOLVED;
+    if (k == KW_REF)
+        return RESOLVED;
+    return resolve_dynamic(d, target, k == KW_DYNAMIC_REF ? fragment : recursive_name);
 }
 
 // In a document of one resource a text always means the same, so it is remembered.
 enum resolution document_resolve(struct document *d, int node, enum keyword k, int value, int *out)
 {
-    if (d->resource_count > 1 || k == KW_DYNAMIC_REF || json_type(d->json, value) != JSON_STRING)
+    if (d->resource_count > 1 || k != KW_REF || json_type(d->json, value) != JSON_STRING)
         return resolve(d, node, k, value, out);
     struct span raw = json_raw(d->json, value);
     uintptr_t known = (uintptr_t)table_get(d->resolved, raw);

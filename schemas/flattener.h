@@ -43,6 +43,7 @@ struct flattener {
     const unsigned char *keyword; // by node, of the document
     uint32_t *mark;               // definitions in use, in the order met
     uint32_t mark_count;
+    bool counts_items;               // unevaluatedItems stands somewhere: items {} would matter
     bool unsettled;                  // what came out may be simplified further
     struct view *free_views;         // for use again
     struct building *free_buildings; // the same

@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Drives the real `wristctl schema` over every case of schema_cases.jsonl, as a user would.
 //   node cases.mjs [path of wristctl] [id or provider to look at]
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { providers, run } from './providers.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const wristctl = process.argv[2] ?? join(here, '../../../build/release/bin/wristctl');
 const only = process.argv[3];
-export const providers = ['gemini', 'gemini-json', 'vertex', 'openai', 'openai-strict', 'anthropic',
-  'anthropic-strict', 'bedrock', 'bedrock-strict', 'bedrock-nova', 'mistral', 'groq',
-  'deepseek-strict', 'xai', 'moonshot', 'ollama', 'llamacpp'];
 const strict = new Set(['openai-strict', 'anthropic-strict', 'bedrock-strict', 'deepseek-strict', 'bedrock-nova']);
 const renaming = new Set(['anthropic', 'anthropic-strict', 'bedrock', 'bedrock-strict']);
 const nameRule = {
   gemini: /^[A-Za-z_][A-Za-z0-9_.:-]{0,63}$/, openai: /^[a-zA-Z0-9_-]{1,64}$/,
   mistral: /^[a-zA-Z0-9_-]{1,64}$/, bedrock: /^[a-zA-Z0-9_-]{1,64}$/,
 };
-
-function run(verb, provider, kind, input) {
-  const started = performance.now();
-  const r = spawnSync(wristctl, ['schema', verb, '--provider', provider, '--kind', kind, '-'],
-    { input, maxBuffer: 1 << 30, timeout: 60000 });
-  return { code: r.status, signal: r.signal, out: r.stdout.toString(), err: r.stderr.toString(),
-    ms: performance.now() - started };
-}
 
 const single = ['items', 'additionalItems', 'additionalProperties', 'unevaluatedProperties', 'unevaluatedItems',
   'contains', 'contentSchema', 'not', 'if', 'then', 'else', 'propertyNames'];
@@ -90,13 +79,13 @@ function judgeNames(c, provider, out) {
 }
 
 function judge(c, provider, kind, input) {
-  const r = run('flatten', provider, kind, input);
+  const r = run(wristctl, 'flatten', provider, kind, input);
   const fallback = c.must_contain.find((t) => t === 'fallback' || t.startsWith('fallback-or:'));
   if (r.code === 3) {
     const may = fallback || (c.provider === 'any' && strict.has(provider));
     return may ? [] : [`refused: ${r.err.trim()}`];
   }
-  if (r.code !== 0) return [`exit ${r.code} ${r.signal ?? ''}: ${r.err.trim().slice(0, 300)}`];
+  if (r.code !== 0) return [`exit ${r.code} : ${r.err.trim().slice(0, 300)}`];
   const out = JSON.parse(r.out);
   const text = JSON.stringify(out);
   const problems = [];
@@ -111,9 +100,9 @@ function judge(c, provider, kind, input) {
   for (const token of c.must_not_contain) if (holds(token, out, text)) problems.push(`has ${token}`);
   if (c.max_bytes && r.out.length > c.max_bytes) problems.push(`${r.out.length} bytes`);
   if (c.max_ms && r.ms > c.max_ms) problems.push(`${Math.round(r.ms)} ms`);
-  const check = run('check', provider, kind, r.out);
+  const check = run(wristctl, 'check', provider, kind, r.out);
   if (check.code !== 0) problems.push(`check refuses the output: ${check.out.trim().slice(0, 300)}`);
-  const again = run('flatten', provider, kind, r.out);
+  const again = run(wristctl, 'flatten', provider, kind, r.out);
   if (again.out !== r.out) problems.push(`a second flatten changes it:\n   ${r.out.slice(0, 600)}   ${again.out.slice(0, 600)}`);
   if (problems.length > 0) problems.push(`got ${r.out.trim().slice(0, 700)}`);
   return problems;
@@ -134,7 +123,7 @@ for (const line of readFileSync(join(here, 'schema_cases.jsonl'), 'utf8').split(
       console.log(`${c.id} ${provider}: ${problems.join('\n   ')}`);
     }
     if (kind === 'names' || !c.raw_input_rejected_for) continue;
-    const raw = run('check', provider, kind, input);
+    const raw = run(wristctl, 'check', provider, kind, input);
     calls++;
     if ((raw.code !== 0) === c.raw_input_rejected_for.includes(provider)) agree++;
     else disagree.push(`${c.id} ${provider}: check says ${raw.code !== 0 ? 'refused ' + raw.out.split('\n')[0] : 'accepted'}`);

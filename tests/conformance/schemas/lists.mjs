@@ -2,16 +2,14 @@
 // The tool lists of real MCP servers: what flatten writes for each provider is accepted by check,
 // keeps every property, and a second flatten changes nothing.
 //   node lists.mjs [path of wristctl]
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { providers, run } from './providers.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const wristctl = process.argv[2] ?? join(here, '../../../build/release/bin/wristctl');
-const providers = ['gemini', 'gemini-json', 'vertex', 'openai', 'openai-strict', 'anthropic',
-  'anthropic-strict', 'bedrock', 'bedrock-strict', 'bedrock-nova', 'mistral', 'groq',
-  'deepseek-strict', 'xai', 'moonshot', 'ollama', 'llamacpp'];
 const servers = [['server-everything', ['stdio']], ['server-filesystem', [here]]];
 
 async function toolsOf(name, args) {
@@ -37,14 +35,9 @@ async function toolsOf(name, args) {
   throw new Error(`${name} ended without its tools`);
 }
 
-const run = (verb, provider, kind, input) => {
-  const r = spawnSync(wristctl, ['schema', verb, '--provider', provider, '--kind', kind, '-'], { input });
-  return { code: r.status, out: r.stdout.toString(), err: r.stderr.toString() };
-};
-
 let passed = 0, failed = 0, refused = 0;
 function judge(where, provider, kind, schema) {
-  const first = run('flatten', provider, kind, JSON.stringify(schema));
+  const first = run(wristctl, 'flatten', provider, kind, JSON.stringify(schema));
   if (first.code === 3) {
     refused++;
     return;
@@ -55,9 +48,9 @@ function judge(where, provider, kind, schema) {
     const names = Object.keys(schema.properties ?? {});
     const kept = Object.keys(JSON.parse(first.out).properties ?? {});
     if (names.some((n) => !kept.includes(n))) problems.push(`lost a property: ${names} became ${kept}`);
-    const check = run('check', provider, kind, first.out);
+    const check = run(wristctl, 'check', provider, kind, first.out);
     if (check.code !== 0) problems.push(`check refuses it: ${check.out}`);
-    if (run('flatten', provider, kind, first.out).out !== first.out) problems.push('a second flatten changes it');
+    if (run(wristctl, 'flatten', provider, kind, first.out).out !== first.out) problems.push('a second flatten changes it');
   }
   if (problems.length === 0) passed++;
   else {
