@@ -7,7 +7,8 @@
 #include "gateway/lib/base/memory.h"
 
 #define CMAKE_BUILD                                                                                \
-    "{ [ -f build/CMakeCache.txt ] || cmake -S . -B build; } && cmake --build build --parallel 2"
+    "{ [ -f build/CMakeCache.txt ] || cmake -S . -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON; } "  \
+    "&& cmake --build build --parallel 2"
 #define MESON_BUILD "{ [ -d build/meson-info ] || meson setup build; } && meson compile -C build"
 #define CPPCHECK                                                                                   \
     "cppcheck --quiet --enable=warning,performance,portability --inline-suppr "                    \

@@ -5,11 +5,13 @@
 
 #include "gateway/lib/base/list.h"
 #include "gateway/lib/base/memory.h"
+#include "gateway/lib/json/edit.h"
 #include "gateway/lib/loop/loop.h"
 #include "gateway/lib/telemetry/log.h"
 #include "workers/init/life.h"
 #include "workers/link/bash.h"
 #include "workers/link/check_tools.h"
+#include "workers/link/findings.h"
 #include "workers/link/shell_tools.h"
 #include "workers/tools/arguments.h"
 
@@ -24,8 +26,9 @@ struct call {
     struct shell *shell;     // that it kills; NULL: none
     int64_t timeout_ms;
     char *session, *id, *link_id; // owned; "" for none
+    char *reader, *path;          // owned; path: of a file that it writes, NULL for none
     struct task finish;           // tells a result that was there at once
-    struct buffer result;
+    struct buffer result, told;   // told: with what linters found
     bool has_result;
     int64_t started_us;
     void (*ended)(void *owner, struct span result);
@@ -37,6 +40,7 @@ struct calls {
     struct list running;
     size_t count;
     struct last_tests last_tests;
+    struct findings *findings; // owned
 };
 
 struct calls *calls_new(const struct calls_options *options)
@@ -44,6 +48,7 @@ struct calls *calls_new(const struct calls_options *options)
     struct calls *c = memory_new(sizeof *c);
     c->options = *options;
     list_init(&c->running);
+    c->findings = findings_new(&options->command);
     return c;
 }
 
@@ -51,9 +56,12 @@ static void call_free(void *object)
 {
     struct call *call = object;
     buffer_fini(&call->result);
+    buffer_fini(&call->told);
     free(call->session);
     free(call->id);
     free(call->link_id);
+    free(call->reader);
+    free(call->path);
     free(call);
 }
 
@@ -67,12 +75,42 @@ static void call_bury(struct call *call)
     loop_bury(c->options.loop, call, call_free);
 }
 
+// A text block more in the result's content, where there is something to tell.
+static struct span with_findings(struct call *call, struct span result)
+{
+    struct json *doc = NULL;
+    struct json_writer w;
+    struct buffer text, block;
+    buffer_init(&text, 64 << 10);
+    if (!findings_take(call->calls->findings, span_from_string(call->reader), &text) ||
+        json_parse(result, NULL, &doc, NULL) != 0) {
+        buffer_fini(&text);
+        return result;
+    }
+    struct span content = json_raw(doc, json_get(doc, JSON_ROOT, "content"));
+    size_t at = (size_t)(content.data - result.data) + content.size - 1; // before its ]
+    buffer_init(&block, 512 << 10);
+    buffer_append_string(&block, ",{\"type\":\"text\",\"text\":");
+    json_writer_init(&w, &block);
+    json_write_string(&w, buffer_span(&text));
+    buffer_append_string(&block, "}");
+    buffer_append(&call->told, span_slice(result, 0, at));
+    buffer_append(&call->told, buffer_span(&block));
+    buffer_append(&call->told, span_slice(result, at, result.size));
+    json_free(doc);
+    buffer_fini(&text);
+    buffer_fini(&block);
+    return buffer_span(&call->told);
+}
+
 static void call_end(struct call *call, struct span result)
 {
     int64_t us = loop_now_us(call->calls->options.loop) - call->started_us;
     LOG(LOG_INFO, "call.ended", LOG_STRING("tool", call->tool->name), LOG_I64("us", us),
         LOG_BOOL("cancelled", span_is_absent(result)));
     call_bury(call);
+    if (!span_is_absent(result))
+        result = with_findings(call, result);
     call->ended(call->owner, result);
 }
 
@@ -91,6 +129,7 @@ void calls_free(struct calls *c)
             shell_kill_forget(call->shell);
         call_bury(call);
     }
+    findings_free(c->findings);
     free(c->last_tests.structured);
     free(c);
 }
@@ -120,11 +159,22 @@ static void on_finish(struct task *task)
     call_end(call, call->has_result ? buffer_span(&call->result) : SPAN_NONE);
 }
 
+static void on_findings(void *owner)
+{
+    struct call *call = owner;
+    call_end(call, buffer_span(&call->result));
+}
+
 static void on_job_ended(void *owner, const struct failure *why, bool is_error, struct span json)
 {
     struct call *call = owner;
-    (void)is_error; // the result says it itself
     call->job = NULL;
+    if (why == NULL && !is_error && call->path != NULL && buffer_append(&call->result, json) == 0 &&
+        findings_start(call->calls->findings, span_from_string(call->reader),
+                       span_from_string(call->path), on_findings, call)) {
+        call->has_result = true;
+        return;
+    }
     if (why == NULL) {
         call_end(call, json);
         return;
@@ -348,6 +398,15 @@ static int start_command(struct call *call, const struct call_request *request, 
     return fault;
 }
 
+static char *file_path_of(const struct call_request *request)
+{
+    struct span path;
+    int node = json_get(request->doc, request->arguments, "file_path");
+    return node != JSON_NONE && json_string_plain(request->doc, node, &path)
+               ? memory_copy_span(path)
+               : NULL; // one with escapes is not worth the trouble
+}
+
 static int start(struct call *call, const struct call_request *request, struct failure *why)
 {
     struct calls *c = call->calls;
@@ -359,6 +418,8 @@ static int start(struct call *call, const struct call_request *request, struct f
     struct span arguments = request->arguments == JSON_NONE
                                 ? SPAN_LITERAL("{}")
                                 : json_raw(request->doc, request->arguments);
+    if (request->tool->writes_file)
+        call->path = file_path_of(request);
     call->job = hand_call_start(c->options.hands, request->tool, arguments, request->reader,
                                 FILE_CALL_MS, &job_ops, call, why);
     return call->job != NULL ? 0 : why->fault;
@@ -374,12 +435,14 @@ struct call *call_start(struct calls *c, const struct call_request *request,
         .tool = request->tool,
         .session = memory_copy_span(request->session),
         .id = memory_copy_span(request->id),
+        .reader = memory_copy_span(request->reader),
         .link_id = memory_copy_span(request->link_id),
         .started_us = loop_now_us(c->options.loop),
         .ended = ended,
         .owner = owner,
     };
     buffer_init(&call->result, RESULT_LIMIT);
+    buffer_init(&call->told, RESULT_LIMIT + (512 << 10));
     task_init(&call->finish, on_finish);
     list_append(&c->running, &call->node);
     c->count++;
@@ -399,6 +462,7 @@ void call_cancel(struct call *call)
     }
     if (call->job != NULL)
         hand_job_cancel(call->job);
+    findings_forget(call->calls->findings, call);
     if (call->shell != NULL)
         shell_kill_forget(call->shell); // it is killed all the same
     call->job = NULL;

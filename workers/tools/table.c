@@ -417,10 +417,12 @@ const struct tool tool_table[] = {
          "Replaces old_string by new_string in a file, all or nothing. The file must have been "
          "read before and be unchanged since. old_string must match exactly and once (or set "
          "replace_all); give enough surrounding lines to make it unique. Line ends in CRLF files "
-         "are matched and kept.",
+         "are matched and kept. What the linter or compiler finds in the file comes with the "
+         "answer.",
      .params = edit_params,
      .annotations = {.destructive = true},
      .place = TOOL_HAND,
+     .writes_file = true,
      .run = edit_run},
     {.name = "Glob",
      .title = "Find files by name",
@@ -467,10 +469,12 @@ const struct tool tool_table[] = {
      .description =
          "Writes a whole file, all or nothing, making missing directories. A file that exists must "
          "have been read before and be unchanged since; its mode and owner are kept. To change a "
-         "part of a file prefer Edit.",
+         "part of a file prefer Edit. What the linter or compiler finds in it comes with the "
+         "answer.",
      .params = write_params,
      .annotations = {.destructive = true, .idempotent = true},
      .place = TOOL_HAND,
+     .writes_file = true,
      .run = write_run},
     {.name = "last_test_failures",
      .title = "Failures of the last test run",

@@ -96,6 +96,7 @@ struct tool {
     const char *output_schema; // a JSON object, or NULL
     struct tool_annotations annotations;
     enum tool_place place;
+    bool writes_file;  // "file_path", about which linters may then have something to say
     bool in_read_only; // offered where nobody can write
     // HAND only. A failure becomes an error result, so what stands in `why` is for the model.
     int (*run)(const struct tool_env *env, const struct arguments *args, struct tool_result *out,
