@@ -14,6 +14,7 @@ struct command {
 int token_new_command(int argc, char **argv);
 int token_list_command(int argc, char **argv);
 int token_revoke_command(int argc, char **argv);
+int keyring_new_command(int argc, char **argv);
 int schema_flatten_command(int argc, char **argv);
 int schema_check_command(int argc, char **argv);
 

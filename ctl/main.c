@@ -17,6 +17,10 @@ static const struct command commands[] = {
     {"token revoke", token_revoke_command, "--file F (SHA256 | --subject S) [--tenant T]",
      "Removes the tokens that match: a SHA-256 or at least 8 digits of its start, a subject, a\n"
      "tenant. The file's comments stay. Send the gateway SIGHUP then.\n"},
+    {"keyring new", keyring_new_command, "FILE",
+     "Makes the file of keys that replicas share (0600, whose user must be the gateway's). "
+     "Whoever\n"
+     "has it can open every session and sandbox. A file that is there stays as it is.\n"},
     {"schema flatten", schema_flatten_command,
      "--provider P [--kind schema|outputSchema|names|result] [--depth N] (FILE | -)",
      "Rewrites a tool's JSON Schema so that the provider takes it; what was lost is told on\n"

@@ -18,8 +18,10 @@
 #include "gateway/lib/crypto/keyring.h"
 #include "gateway/lib/loop/loop.h"
 #include "gateway/lib/loop/timer.h"
+#include "gateway/lib/redis/redis.h"
 #include "gateway/lib/telemetry/log.h"
 #include "gateway/lib/telemetry/metrics.h"
+#include "gateway/lib/tls/tls.h"
 #include "gateway/listen/front.h"
 #include "gateway/pool/setup.h"
 #include "gateway/proxy/proxy.h"
@@ -27,6 +29,7 @@
 #include "gateway/sandbox/driver.h"
 #include "gateway/sandbox/worker.h"
 #include "gateway/store/memory.h"
+#include "gateway/store/redis.h"
 #include "gateway/store/state_file.h"
 
 struct gateway {
@@ -38,6 +41,10 @@ struct gateway {
     struct keyring *keyring;
     struct auth *auth;
     struct metrics *metrics;
+    struct redis_url redis; // of a shared store, and what it needs
+    struct redis_place *places;
+    size_t place_count;
+    struct tls_context *redis_tls;
     struct store *store;
     struct driver *driver;
     struct binder *binder;
@@ -75,20 +82,90 @@ static int give_up_rights(struct gateway *g, struct failure *why)
     return privileges_drop(is_root ? &user : NULL, 0, why);
 }
 
+// The file that replicas share is made by a person: one that each made for itself would open
+// nobody else's sessions.
+static int open_keyring(struct gateway *g, struct failure *why)
+{
+    const struct config *c = g->config;
+    char ring[sizeof c->state_dir + 16];
+    bool is_own = c->keyring[0] == '\0';
+    if (!is_own && access(c->keyring, R_OK) != 0)
+        return failure_errno(why, "keyring %s (made by: wristctl keyring new FILE)", c->keyring);
+    snprintf(ring, sizeof ring, is_own ? "%s/keyring" : "%s", is_own ? c->state_dir : c->keyring);
+    return keyring_open(ring, clock_wall_ms(loop_clock(g->loop)), &g->keyring, why);
+}
+
+static int read_places(struct gateway *g, struct failure *why)
+{
+    const struct store_settings *s = &g->config->store;
+    g->place_count = s->sentinel_count > 0 ? s->sentinel_count : 1;
+    g->places = memory_new_array(g->place_count, sizeof *g->places);
+    int rc = redis_url_parse(span_from_string(s->url), &g->redis, why);
+    g->places[0] = g->redis.place;
+    for (size_t i = 0; rc == 0 && i < s->sentinel_count; i++)
+        rc = redis_place_parse(span_from_string(s->sentinels[i]), 26379, &g->places[i], why);
+    return rc;
+}
+
+static const char *or_null(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+static int open_redis(struct gateway *g, struct failure *why)
+{
+    enum { MEET_MS = 2000, QUEUE = 65536, REPLY_BYTES = 4 * 1024 * 1024 };
+    const struct store_settings *s = &g->config->store;
+    int rc = read_places(g, why);
+    if (rc == 0 && g->redis.tls) {
+        g->redis_tls = tls_client_new(or_null(s->ca), NULL, why);
+        rc = g->redis_tls != NULL ? 0 : why->fault;
+    }
+    if (rc != 0)
+        return failure_prefix(why, "store");
+    const struct store_redis_options options = {
+        .redis = {.mode = s->sentinel_count > 0 ? REDIS_SENTINEL
+                          : s->cluster          ? REDIS_CLUSTER
+                                                : REDIS_SINGLE,
+                  .places = g->places,
+                  .place_count = g->place_count,
+                  .master = g->redis.place.host,
+                  .user = g->redis.user[0] != '\0' ? g->redis.user : or_null(s->user),
+                  .password = or_null(g->redis.password),
+                  .password_file = or_null(s->password_file),
+                  .database = g->redis.database,
+                  .tls = g->redis_tls,
+                  .connect_ms = s->connect_ms,
+                  .command_ms = s->command_ms,
+                  .queue = QUEUE,
+                  .reply_bytes = REPLY_BYTES},
+        .fleet = g->fleet,
+    };
+    g->store = store_redis_open(g->loop, &options);
+    rc = store_redis_meet(g->store, MEET_MS, why);
+    if (rc == FAULT_UNAVAILABLE) { // it heals without a restart, so it may also start so
+        LOG(LOG_WARN, "store.away", LOG_FAILURE(why));
+        rc = 0;
+    }
+    return rc;
+}
+
 static int open_state(struct gateway *g, struct failure *why)
 {
-    char ring[sizeof g->config->state_dir + 16];
-    snprintf(ring, sizeof ring, "%s/keyring", g->config->state_dir);
-    int rc = state_directory_open(g->config->state_dir, &g->state, why);
-    if (rc == 0)
+    const struct config *c = g->config;
+    int rc = state_directory_open(c->state_dir, &g->state, why);
+    if (rc == 0 && c->fleet[0] != '\0')
+        span_copy_string(span_from_string(c->fleet), g->fleet, sizeof g->fleet);
+    else if (rc == 0)
         rc = fleet_id_load(g->state, g->fleet, why);
     if (rc == 0)
-        rc = keyring_open(ring, clock_wall_ms(loop_clock(g->loop)), &g->keyring, why);
+        rc = open_keyring(g, why);
     if (rc == 0)
-        rc = store_memory_open(g->loop, g->state, &g->store, why);
+        rc = config_store_is_shared(c) ? open_redis(g, why)
+                                       : store_memory_open(g->loop, g->state, &g->store, why);
     if (rc != 0)
-        return failure_prefix(why, "state %s", g->config->state_dir);
-    g->auth = auth_new(g->config->tokens_file, loop_clock(g->loop), why);
+        return failure_prefix(why, "state %s", c->state_dir);
+    g->auth = auth_new(c->tokens_file, loop_clock(g->loop), why);
     return g->auth != NULL ? 0 : why->fault;
 }
 
@@ -280,6 +357,8 @@ static void gateway_close(struct gateway *g)
         proxy_free(g->proxy);
     if (g->binder != NULL)
         binder_close(g->binder);
+    if (g->store != NULL)
+        loop_turn(g->loop, false); // what it gave up is sent
     if (g->driver != NULL)
         g->driver->ops->close(g->driver);
     if (g->store != NULL)
@@ -288,6 +367,9 @@ static void gateway_close(struct gateway *g)
         loop_turn(g->loop, false);
     auth_free(g->auth);
     keyring_free(g->keyring);
+    tls_context_free(g->redis_tls);
+    free(g->places);
+    memory_wipe(&g->redis, sizeof g->redis);
     if (g->state >= 0)
         close(g->state);
     loop_free(g->loop);

@@ -44,6 +44,33 @@ static const struct key keys[] = {
      .help = "The tokens file; see wristctl token. SIGHUP reads it again."},
     {"state", KEY_PATH, KEY_AT(struct config, state_dir), .fallback = "/var/lib/wrist/gateway",
      .help = "Folder for the key ring and the list of sandboxes; the gateway's own, mode 0700."},
+    {"fleet", KEY_STRING, KEY_AT(struct config, fleet),
+     .help = "32 hexadecimal digits that mark sandboxes and keys as of one installation; the same "
+             "in all replicas. Needed with a shared store, else made at the first start. To make "
+             "some: openssl rand -hex 16"},
+    {"keyring", KEY_PATH, KEY_AT(struct config, keyring),
+     .help = "The file of keys that seal session ids and open links to sandboxes; the same in all "
+             "replicas. Needed with a shared store, else made in the state folder. To make one: "
+             "wristctl keyring new FILE"},
+    {"store.url", KEY_STRING, KEY_AT(struct config, store.url), .fallback = "memory",
+     .help = "memory, for one gateway process; or the Redis that replicas share, as "
+             "redis://host:6379/0, rediss://host:6380/0 (TLS) or unix:///path?db=0."},
+    {"store.sentinels", KEYS_STRINGS(struct config, store.sentinels, store.sentinel_count),
+     .most = 16,
+     .help = "host:port of each Sentinel; the url's host is then the name of the master."},
+    {"store.cluster", KEY_BOOL, KEY_AT(struct config, store.cluster), .fallback = "false",
+     .help = "The url names a node of a Cluster: MOVED and ASK are followed."},
+    {"store.user", KEY_STRING, KEY_AT(struct config, store.user),
+     .help = "The ACL user, where the url does not say it."},
+    {"store.password_file", KEY_PATH, KEY_AT(struct config, store.password_file),
+     .help = "The password, in the first line of a file that is read at each connecting."},
+    {"store.ca", KEY_PATH, KEY_AT(struct config, store.ca),
+     .help = "PEM file of the authorities that may vouch for the server; without it the system's."},
+    {"store.connect_timeout", KEY_DURATION, KEY_AT(struct config, store.connect_ms), .least = 10,
+     .most = MINUTE, .fallback = "1s", .help = "From looking for the address to the greeting."},
+    {"store.command_timeout", KEY_DURATION, KEY_AT(struct config, store.command_ms), .least = 10,
+     .most = MINUTE, .fallback = "300ms",
+     .help = "A connection on which an answer takes longer is thrown away."},
     {"user", KEY_STRING, KEY_AT(struct config, user), .fallback = "nobody",
      .help = "Who the gateway becomes when it is started as root."},
     {"log_level", KEY_WORD, KEY_AT(struct config, log_level), .words = level_words,
@@ -186,6 +213,11 @@ void config_free(struct config *c)
         return;
     keys_release(&config_table, c);
     free(c);
+}
+
+bool config_store_is_shared(const struct config *c)
+{
+    return strcmp(c->store.url, "memory") != 0;
 }
 
 const struct profile *config_profile(const struct config *c, const char *name)

@@ -56,6 +56,16 @@ struct listen {
     bool allow_cleartext;            // beyond loopback
 };
 
+struct store_settings {
+    char url[512];    // "memory", or where Redis is: gateway/lib/redis/redis.h
+    char **sentinels; // owned; then the url's host is the name of the master
+    size_t sentinel_count;
+    bool cluster;
+    char user[128], password_file[256];
+    char ca[256]; // PEM file, "" for the system's
+    int64_t connect_ms, command_ms;
+};
+
 struct config {
     struct listen *listen; // owned
     size_t listen_count;
@@ -63,6 +73,9 @@ struct config {
     char driver_socket[ENDPOINT_SIZE]; // an address, "unix:/…"
     char tokens_file[256];
     char state_dir[256];
+    char fleet[40];    // the mark of what is ours, where replicas share a store; "" for our own
+    char keyring[256]; // a file that replicas share; "" for our own in state_dir
+    struct store_settings store;
     char user[64]; // to run as when started as root
     char log_level[8];
     char public_url[256];   // what clients call us, "" to take the request's authority
@@ -89,6 +102,7 @@ int config_load(const char *file, struct config **out, struct failure *why);
 // The same from memory; `file` is for messages.
 int config_parse(struct span yaml, const char *file, struct config **out, struct failure *why);
 void config_free(struct config *c);
+bool config_store_is_shared(const struct config *c); // not in this process' memory
 const struct profile *config_profile(const struct config *c, const char *name);
 
 // Every key; also the source of --help, CONFIG.md and the JSON Schema.

@@ -4,7 +4,10 @@
 
 #include "gateway/config/config.h"
 #include "gateway/config/config_table.h"
+#include "gateway/lib/base/encode.h"
+#include "gateway/lib/base/random.h"
 #include "gateway/lib/net/address.h"
+#include "gateway/lib/redis/redis.h"
 
 // The place of a listener's key, for messages.
 struct place {
@@ -94,12 +97,55 @@ static int check_admin(const struct config *c, const struct key_source *source, 
                              c->admin_address);
 }
 
+static int check_fleet(const struct config *c, const struct key_source *source, struct failure *why)
+{
+    char id[ID_SIZE / 2];
+    if (c->fleet[0] == '\0')
+        return 0;
+    return hex_decode(span_from_string(c->fleet), id, sizeof id)
+               ? 0
+               : key_source_refuse(source, why, "fleet",
+                                   "expected 32 hexadecimal digits (openssl rand -hex 16), got %s",
+                                   c->fleet);
+}
+
+static int check_store(const struct config *c, const struct key_source *source, struct failure *why)
+{
+    struct redis_url url;
+    struct redis_place place;
+    struct failure wrong;
+    if (!config_store_is_shared(c))
+        return 0;
+    if (redis_url_parse(span_from_string(c->store.url), &url, &wrong) != 0)
+        return key_source_refuse(source, why, "store.url", "%s, or memory", wrong.text);
+    for (size_t i = 0; i < c->store.sentinel_count; i++)
+        if (redis_place_parse(span_from_string(c->store.sentinels[i]), 26379, &place, &wrong) != 0)
+            return key_source_refuse(source, why, "store.sentinels", "%s, got %s", wrong.text,
+                                     c->store.sentinels[i]);
+    if (c->store.cluster && (url.database != 0 || c->store.sentinel_count > 0))
+        return key_source_refuse(source, why, "store.cluster",
+                                 "expected neither a database number nor Sentinels with a Cluster");
+    if (c->fleet[0] == '\0')
+        return key_source_refuse(source, why, "fleet",
+                                 "expected 32 hexadecimal digits that all replicas share "
+                                 "(openssl rand -hex 16), since the store is shared; got nothing");
+    if (c->keyring[0] == '\0')
+        return key_source_refuse(source, why, "keyring",
+                                 "expected a file that all replicas share (wristctl keyring new "
+                                 "FILE), since the store is shared; got nothing");
+    return 0;
+}
+
 int config_check(const void *settings, const struct key_source *source, struct failure *why)
 {
     const struct config *c = settings;
     int rc = check_listeners(c, source, why);
     if (rc == 0)
         rc = check_admin(c, source, why);
+    if (rc == 0)
+        rc = check_fleet(c, source, why);
+    if (rc == 0)
+        rc = check_store(c, source, why);
     for (size_t i = 0; rc == 0 && i < c->profile_count; i++)
         rc = check_profile(&c->profiles[i], source, why);
     if (rc == 0 && config_profile(c, c->default_profile) == NULL)

@@ -46,7 +46,11 @@ static bool is_in_grace(const struct binder *b)
 
 static void adoption_may_be_over(struct binder *b)
 {
-    if (b->adopted || b->adopting > 0)
+    if (b->adopting > 0)
+        return;
+    if (!b->listing)
+        learn_finish(b, NULL);
+    if (b->adopted)
         return;
     b->adopted = true;
     free(b->kept);
@@ -71,7 +75,13 @@ static const struct sandbox_record *kept_record(const struct binder *b, const ch
     return NULL;
 }
 
-static void adopt_bound(struct ward *w, const struct link_status *status)
+// Its record is the business of the replica that serves it.
+static bool is_known(const struct binder *b, const struct ward *w)
+{
+    return store_is_shared(b->store) && (b->adopted || kept_record(b, w->sandbox->id) != NULL);
+}
+
+void ward_met_bound(struct ward *w, const struct link_status *status)
 {
     struct binder *b = w->b;
     const struct profile *profile = w->sandbox->profile;
@@ -91,7 +101,10 @@ static void adopt_bound(struct ward *w, const struct link_status *status)
     ward_bound(w, &claim, "adopted");
     if (status->idle_ms > 0)
         w->sandbox->last_used_ms -= status->idle_ms;
-    ward_keep(w);
+    if (is_known(b, w))
+        ward_count(w);
+    else
+        ward_keep(w);
     binding_of_note(w);
 }
 
@@ -163,15 +176,26 @@ static void asked(void *owner, struct ward *w, const struct worker_answer *answe
         ward_end(w, ENDING_LOST, "found, but it says that it is another");
     } else if (status->principal[0] == '\0') {
         metric_add(b->adoptions, 1);
-        ward_warm(w, "adopted");
+        if (is_known(b, w))
+            ward_met_warm(w);
+        else
+            ward_warm(w, "adopted");
         card_ask(w);
     } else {
         metric_add(b->adoptions, 1);
-        adopt_bound(w, status);
+        ward_met_bound(w, status);
         card_ask(w);
     }
     if (early)
         settled(w);
+}
+
+static void take_note(struct ward *w, const struct driver_record *record)
+{
+    struct span note = span_from_string(record->note);
+    span_copy_string(span_split(&note, ' '), w->note, sizeof w->note);
+    if (!span_is_absent(note))
+        span_copy_string(note, w->sandbox->tenant, sizeof w->sandbox->tenant);
 }
 
 static void adopt(struct binder *b, const struct driver_record *record,
@@ -185,9 +209,7 @@ static void adopt(struct binder *b, const struct driver_record *record,
     memcpy(s->revision, record->revision, sizeof s->revision);
     memcpy(s->endpoint, record->endpoint, sizeof s->endpoint);
     memcpy(s->digest, record->digest, sizeof s->digest);
-    struct span note = span_from_string(record->note);
-    span_copy_string(span_split(&note, ' '), w->note, sizeof w->note);
-    span_copy_string(note, s->tenant, sizeof s->tenant);
+    take_note(w, record);
     timer_init(&w->again, b->loop, ask_now);
     timer_start(&w->again, 0);
     b->adopting++;
@@ -210,6 +232,18 @@ static void remove_unknown(struct binder *b, const struct driver_record *record,
     ward_end(w, ENDING_UNUSED, why);
 }
 
+// Warm as far as was known here: another replica noted that it is bound.
+static void asked_again(void *owner, struct ward *w, const struct worker_answer *answer,
+                        const struct failure *why)
+{
+    struct binder *b = owner;
+    if (w != NULL && why == NULL && w->sandbox->state == SANDBOX_WARM &&
+        answer->status.principal[0] != '\0')
+        ward_met_bound(w, &answer->status);
+    b->adopting--;
+    adoption_may_be_over(b);
+}
+
 static void meet(struct binder *b, const struct driver_record *record)
 {
     struct ward *w = ward_find(b, span_from_string(record->id));
@@ -219,8 +253,15 @@ static void meet(struct binder *b, const struct driver_record *record)
     if (w != NULL && w->sandbox->generation == record->generation) {
         if (record->state == DRIVER_STATE_EXITED && sandbox_is_alive(w->sandbox))
             ward_end(w, ENDING_LOST, "the driver says that it ended");
+        else if (w->sandbox->state == SANDBOX_WARM && record->note[0] != '\0') {
+            take_note(w, record);
+            b->adopting++;
+            ask_status(w, asked_again, b);
+        }
     } else if (w == NULL && record->state == DRIVER_STATE_RUNNING && profile != NULL) {
         adopt(b, record, profile);
+    } else if (w == NULL && record->state == DRIVER_STATE_CREATING && store_is_shared(b->store)) {
+        return; // by another replica; what nobody finishes, the driver removes
     } else if (w == NULL) {
         remove_unknown(b, record, "found dead, half made or of no profile of ours");
     }
@@ -249,19 +290,28 @@ static void miss(struct binder *b, const struct driver_answer *answer, int64_t a
     }
 }
 
+// Another replica may be making it.
+static bool may_be_coming(const struct binder *b, const struct sandbox_record *r)
+{
+    enum { START_MOST_MS = 120 * 1000 };
+    return store_is_shared(b->store) && r->created_ms + START_MOST_MS > store_now_ms(b->store);
+}
+
 // Journalled before a crash, and the driver knows nothing of it.
 static void forget_intents(struct binder *b)
 {
     for (size_t i = 0; i < b->kept_count; i++)
-        if (ward_find(b, span_from_string(b->kept[i].id)) == NULL)
+        if (ward_find(b, span_from_string(b->kept[i].id)) == NULL && !may_be_coming(b, &b->kept[i]))
             store_sandbox_delete(b->store, b->kept[i].id, NULL, NULL);
 }
 
 static void listed(void *owner, const struct driver_answer *answer, const struct failure *why)
 {
     struct binder *b = owner;
+    b->listing = false;
     if (why != NULL) {
         in_trouble(b, why);
+        learn_finish(b, &b->trouble);
         timer_start(&b->relist, RELIST_MS);
         return;
     }
@@ -273,7 +323,9 @@ static void listed(void *owner, const struct driver_answer *answer, const struct
         meet(b, &answer->records[i]);
     if (!b->adopted)
         forget_intents(b);
-    if (is_in_grace(b)) // then once more, for what was spared
+    if (b->list_again || store_is_shared(b->store))
+        timer_start(&b->relist, b->list_again ? 0 : RELIST_MS);
+    else if (is_in_grace(b)) // then once more, for what was spared
         timer_start(&b->relist, b->grace_until_ms - loop_now_ms(b->loop));
     adoption_may_be_over(b);
     loop_defer(b->loop, &b->janitor);
@@ -283,6 +335,13 @@ static void ask_list(struct timer *timer)
 {
     struct binder *b = CONTAINER_OF(timer, struct binder, relist);
     struct driver *driver = b->with.driver;
+    if (b->listing) {
+        b->list_again = true;
+        return;
+    }
+    b->listing = true;
+    b->list_again = false;
+    learn_begin(b);
     b->listed_at_ms = loop_now_ms(b->loop);
     driver->ops->list(driver, b->with.fleet_id, listed, b);
 }
@@ -358,15 +417,36 @@ static void store_told(void *owner, const struct store_answer *answer, const str
         memcpy(b->kept, answer->sandboxes, answer->count * sizeof *b->kept);
         b->kept_count = answer->count;
     }
+    if (why != NULL || store_was_empty(b->store))
+        b->grace_until_ms = loop_now_ms(b->loop) + b->with.grace_ms;
     b->with.driver->ops->listen(b->with.driver, &events, b);
+}
+
+// It may have been emptied, or be another: what we know is put there again.
+static void store_returned(void *owner)
+{
+    struct binder *b = owner;
+    for (int state = SANDBOX_WARM; state <= SANDBOX_IDLE; state++) {
+        struct list *head = fleet_in_state(b->fleet, state);
+        LIST_EACH(node, head)
+        {
+            struct ward *w = LIST_ENTRY(node, struct sandbox, by_state)->owner;
+            ward_keep(w);
+            if (state == SANDBOX_WARM)
+                store_warm_put(b->store, w->sandbox->profile->name, w->sandbox->id, NULL, NULL);
+            else if (w->binding != NULL)
+                store_binding_put(b->store, &w->binding->record, NULL, NULL);
+        }
+    }
+    pools_forgive(b);
+    timer_start(&b->relist, 0);
 }
 
 void adopt_start(struct binder *b)
 {
     timer_init(&b->relist, b->loop, ask_list);
     timer_init(&b->patience, b->loop, patience_ends);
-    if (store_was_empty(b->store))
-        b->grace_until_ms = loop_now_ms(b->loop) + b->with.grace_ms;
+    store_on_return(b->store, store_returned, b);
     store_sandbox_list(b->store, store_told, b);
 }
 
@@ -374,5 +454,7 @@ void adopt_stop(struct binder *b)
 {
     timer_cancel(&b->relist);
     timer_cancel(&b->patience);
+    store_on_return(b->store, NULL, NULL);
+    learn_forget(b);
     free(b->kept);
 }

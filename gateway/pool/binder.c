@@ -62,6 +62,8 @@ struct binder *binder_open(const struct binder_options *options)
     for (size_t i = 0; i < b->pool_count; i++)
         pool_init(&b->pools[i], b, &config->profiles[i]);
     list_init(&b->arrivals);
+    list_init(&b->learners);
+    list_init(&b->learning);
     list_init(&b->waits);
     list_init(&b->askings);
     list_init(&b->namings);
@@ -70,6 +72,7 @@ struct binder *binder_open(const struct binder_options *options)
     make_metrics(b);
     timer_init(&b->tick, b->loop, reaper_tick);
     timer_start(&b->tick, 0);
+    lead_start(b);
     adopt_start(b);
     return b;
 }
@@ -90,6 +93,7 @@ void binder_close(struct binder *b)
         return;
     timer_cancel(&b->tick);
     task_cancel(&b->janitor);
+    lead_stop(b);
     adopt_stop(b);
     while (!list_is_empty(&b->waits))
         wait_free(LIST_ENTRY(b->waits.next, struct bind_wait, all));

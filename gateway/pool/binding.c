@@ -6,6 +6,7 @@
 
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/telemetry/metrics.h"
+#include "gateway/pool/asking.h"
 #include "gateway/pool/state.h"
 
 // Each request makes a key or two; the parts are of bounded sizes that fit together.
@@ -59,6 +60,7 @@ static struct binding *binding_new(struct binder *b, const char *key, const char
 
 void binding_free(struct binding *binding)
 {
+    list_remove(&binding->learner.node);
     if (binding->ward != NULL) {
         binding->ward->binding = NULL;
         metric_add(binding->b->sessions, -1);
@@ -134,7 +136,9 @@ void binding_sandbox_ended(struct binding *binding, enum ending ending)
 {
     binding->ward = NULL;
     metric_add(binding->b->sessions, -1);
-    record_end(binding, ending);
+    // What another replica made of it meanwhile counts; who loads it next sees that it is lost.
+    if (ending != ENDING_LOST || !store_is_shared(binding->b->store))
+        record_end(binding, ending);
     binding_release(binding);
 }
 
@@ -165,25 +169,93 @@ static struct ward *live_ward(const struct binding *binding)
     return same ? w : NULL;
 }
 
+static void fail_loading(struct binding *binding, const struct failure *why)
+{
+    binding->phase = PHASE_SETTLED;
+    fail_waiters(binding, why, 1000);
+    binding_release(binding);
+}
+
+static void settle_loaded(struct binding *binding, struct ward *ward)
+{
+    binding->phase = PHASE_SETTLED;
+    if (ward != NULL)
+        attach(binding, ward);
+    else if (binding->record.state == BINDING_BOUND)
+        record_end(binding, ENDING_LOST);
+    settle_waiters(binding);
+}
+
+// Where the store cannot be asked, the note beside the sandbox says it, and its worker confirmed to
+// whom it is bound.
+static struct ward *noted_ward(struct binding *binding)
+{
+    return ward_of_note(binding->b, binding->record.key, binding->record.principal);
+}
+
+static void learned(struct learner *l, const struct failure *why)
+{
+    struct binding *binding = CONTAINER_OF(l, struct binding, learner);
+    struct failure mine;
+    struct ward *ward = binding->unasked ? noted_ward(binding) : live_ward(binding);
+    if (ward == NULL && why != NULL) {
+        fail_loading(binding, why);
+    } else if (ward == NULL && binding->unasked) {
+        failure_set(&mine, FAULT_UNAVAILABLE, "the store cannot be asked for the session");
+        fail_loading(binding, &mine);
+    } else {
+        settle_loaded(binding, ward);
+    }
+}
+
+// Warm as far as was known here: another replica bound it since.
+static void confirmed(void *owner, struct ward *ward, const struct worker_answer *answer,
+                      const struct failure *why)
+{
+    struct binding *binding = owner;
+    struct failure mine;
+    if (ward != NULL && why != NULL) {
+        mine = *why;
+        mine.fault = FAULT_UNAVAILABLE;
+        failure_prefix(&mine, "the sandbox does not answer");
+        fail_loading(binding, &mine);
+        return;
+    }
+    if (ward != NULL && ward->sandbox->state == SANDBOX_WARM &&
+        answer->status.principal[0] != '\0') {
+        memcpy(ward->note, binding->record.key, sizeof ward->note);
+        ward_met_bound(ward, &answer->status);
+    }
+    settle_loaded(binding, live_ward(binding));
+}
+
 static void loaded(void *owner, const struct store_answer *answer, const struct failure *why)
 {
     struct binding *binding = owner;
-    binding->phase = PHASE_SETTLED;
-    if (why != NULL && why->fault != FAULT_NOT_FOUND) {
-        fail_waiters(binding, why, 1000);
-        binding_release(binding);
-        return;
-    }
+    struct ward *warm;
+    bool shared = store_is_shared(binding->b->store);
     if (why == NULL)
         binding->record = answer->binding;
-    if (binding->record.state == BINDING_BOUND) {
-        struct ward *ward = live_ward(binding);
-        if (ward != NULL)
-            attach(binding, ward);
-        else
-            record_end(binding, ENDING_LOST);
+    binding->unasked = why != NULL && why->fault != FAULT_NOT_FOUND;
+    if (binding->unasked && !shared) {
+        fail_loading(binding, why);
+        return;
     }
-    settle_waiters(binding);
+    bool bound = binding->record.state == BINDING_BOUND;
+    struct ward *ward = binding->unasked ? noted_ward(binding) : bound ? live_ward(binding) : NULL;
+    warm = ward == NULL && shared && bound
+               ? ward_find(binding->b, span_from_string(binding->record.sandbox))
+               : NULL;
+    if (warm != NULL && warm->sandbox->state == SANDBOX_WARM) {
+        ask_status(warm, confirmed, binding);
+        return;
+    }
+    if (ward == NULL && shared && (bound || binding->unasked)) { // another replica's?
+        binding->learner = (struct learner){.told = learned};
+        learn(binding->b, &binding->learner);
+        return;
+    }
+    settle_loaded(binding, ward);
 }
 
 // How long the record is kept: as long as its session may live, or its sandbox.
@@ -246,6 +318,44 @@ void binding_of_note(struct ward *ward)
 
 // Wanting a sandbox ---------------------------------------------------------------------------
 
+// Another replica may have bound the same session meanwhile: the first record counts, and a sandbox
+// that came second was not used.
+static void recorded(void *owner, const struct store_answer *answer, const struct failure *why)
+{
+    struct binding *binding = owner;
+    struct ward *ward = ward_find(binding->b, span_from_string(binding->want.popped));
+    bool lives = ward != NULL && sandbox_is_bound(ward->sandbox);
+    if (why != NULL && lives)
+        ward_end(ward, ENDING_UNUSED, "its session was bound by another replica");
+    if (why != NULL && why->fault == FAULT_CONFLICT) {
+        loaded(binding, answer, NULL);
+    } else if (why != NULL) {
+        fail_loading(binding, why);
+    } else if (binding->record.state == BINDING_ENDED) { // deleted while it was under way
+        if (lives)
+            ward_end(ward, ENDING_DELETED, "its session was deleted");
+        keep(binding);
+        settle_loaded(binding, NULL);
+    } else if (lives) {
+        settle_loaded(binding, ward);
+    } else {
+        binding->record.state = BINDING_LOST;
+        keep(binding);
+        settle_loaded(binding, NULL);
+    }
+}
+
+static void claim_record(struct binding *binding, const struct sandbox *s)
+{
+    struct binding_record r = binding->record;
+    r.state = BINDING_BOUND;
+    memcpy(r.sandbox, s->id, sizeof r.sandbox);
+    r.generation = s->generation;
+    memcpy(binding->want.popped, s->id, sizeof binding->want.popped);
+    binding->phase = PHASE_LOADING;
+    store_binding_claim(binding->b->store, &r, recorded, binding);
+}
+
 static void got_sandbox(struct want *want, struct sandbox *s, const struct failure *why,
                         int64_t retry_after_ms)
 {
@@ -261,9 +371,13 @@ static void got_sandbox(struct want *want, struct sandbox *s, const struct failu
         settle_waiters(binding);
         return;
     }
-    attach(binding, s->owner);
     if (!is_session(binding))
         binding->record.until_ms = ward_expires_ms(s->owner);
+    if (store_is_shared(binding->b->store)) {
+        claim_record(binding, s);
+        return;
+    }
+    attach(binding, s->owner);
     keep(binding);
     settle_waiters(binding);
 }

@@ -14,6 +14,7 @@ static void want_leave(struct want *w)
 {
     timer_cancel(&w->deadline);
     list_remove(&w->node);
+    list_remove(&w->learner.node);
     holding_count(&w->holding, COUNTED_NOT);
 }
 
@@ -69,13 +70,53 @@ static void bound(void *owner, struct ward *ward, const struct worker_answer *an
         w->done(w, ward->sandbox, NULL, 0);
         return;
     }
-    // Bound or not, it is never pooled again.
-    if (ward != NULL)
+    // Bound or not, it is never pooled again. Where the worker says that it is another's, it stays.
+    if (ward != NULL && why != NULL && why->fault == FAULT_CONFLICT && store_is_shared(p->b->store))
+        ward_disown(ward);
+    else if (ward != NULL)
         ward_end(ward, ENDING_LOST, "its worker refused to be bound or did not answer");
     if (++w->attempts < ATTEMPTS_MOST)
         back_in_line(w);
     else
         want_fail(w, why, 1000);
+}
+
+// A sandbox that another replica made: bound once it was met.
+static void bind_to(struct want *w, struct ward *ward);
+
+static void learned(struct learner *l, const struct failure *why)
+{
+    struct want *w = CONTAINER_OF(l, struct want, learner);
+    struct ward *ward = ward_find(w->pool->b, span_from_string(w->popped));
+    if (ward != NULL && ward->sandbox->state == SANDBOX_WARM) {
+        bind_to(w, ward);
+    } else if (why != NULL) {
+        want_fail(w, why, 1000);
+    } else {
+        if (ward == NULL)
+            store_sandbox_delete(w->pool->b->store, w->popped, NULL, NULL);
+        back_in_line(w);
+        loop_defer(w->pool->b->loop, &w->pool->b->janitor);
+    }
+}
+
+static void learn_about(struct want *w, const char *id)
+{
+    w->learner = (struct learner){.told = learned};
+    span_copy_string(span_from_string(id), w->popped, sizeof w->popped);
+    learn(w->pool->b, &w->learner);
+}
+
+static void bind_to(struct want *w, struct ward *ward)
+{
+    list_remove(&w->node); // its sandbox counts from here on
+    const struct ward_claim claim = {.principal = w->principal,
+                                     .tenant = w->tenant,
+                                     .claimed_ms = store_now_ms(ward->b->store),
+                                     .idle_ms = w->idle_ms,
+                                     .absolute_ms = w->absolute_ms};
+    ward_bound(ward, &claim, "claimed");
+    ask_bind(ward, w->session, bound, w);
 }
 
 static void claimed(void *owner, const struct store_answer *answer, const struct failure *why)
@@ -89,19 +130,16 @@ static void claimed(void *owner, const struct store_answer *answer, const struct
     p->claims--;
     holding_count(&w->holding, COUNTED_NOT); // its sandbox does, from here on
     enum ending outdated;
+    if (why == NULL && ward == NULL && store_is_shared(b->store)) {
+        learn_about(w, answer->name);
+        return;
+    }
     if (ward != NULL && ward->sandbox->state == SANDBOX_WARM && ward_is_outdated(ward, &outdated)) {
         ward_retire(ward, outdated);
         ward = NULL;
     }
     if (ward != NULL && ward->sandbox->state == SANDBOX_WARM) {
-        list_remove(&w->node); // its sandbox counts from here on
-        const struct ward_claim claim = {.principal = w->principal,
-                                         .tenant = w->tenant,
-                                         .claimed_ms = store_now_ms(b->store),
-                                         .idle_ms = w->idle_ms,
-                                         .absolute_ms = w->absolute_ms};
-        ward_bound(ward, &claim, "claimed");
-        ask_bind(ward, w->session, bound, w);
+        bind_to(w, ward);
         return;
     }
     if (why != NULL && why->fault != FAULT_NOT_FOUND && why->fault != FAULT_QUOTA) {
@@ -115,6 +153,8 @@ static void claimed(void *owner, const struct store_answer *answer, const struct
     // The pool is empty or named one that is gone: either ends with a change that calls the
     // janitor.
     back_in_line(w);
+    if (why != NULL && store_is_shared(b->store)) // what is warm here was claimed by others
+        timer_start(&b->relist, 0);
     if (why == NULL)
         loop_defer(b->loop, &b->janitor);
 }
@@ -134,6 +174,13 @@ static void claim_for(struct pool *p, struct want *w)
 // Waiters in the order they came; one that is parked does not hold up the others.
 void pool_match(struct pool *p)
 {
+    struct failure why;
+    if (!store_is_up(p->b->store)) {
+        failure_set(&why, FAULT_UNAVAILABLE, "the store cannot be reached; nothing new is bound");
+        while (!list_is_empty(&p->wanting))
+            want_fail(LIST_ENTRY(p->wanting.next, struct want, node), &why, 1000);
+        return;
+    }
     LIST_EACH(node, &p->wanting)
     {
         struct want *w = LIST_ENTRY(node, struct want, node);

@@ -77,7 +77,9 @@ static void due(struct binder *b, enum deadline_kind kind, const struct store_an
 {
     for (size_t i = 0; i < answer->count; i++) {
         struct ward *w = ward_find(b, span_from_string(answer->names[i]));
-        if (w == NULL || !sandbox_is_alive(w->sandbox)) // a ghost
+        if (w == NULL && store_is_shared(b->store))
+            learn_about_ghost(b, answer->names[i]);          // or another replica's
+        else if (w == NULL || !sandbox_is_alive(w->sandbox)) // a ghost
             store_deadline_set(b->store, kind, answer->names[i], 0, NULL, NULL);
         else if (kind == DEADLINE_IDLE)
             idle_is_due(w);

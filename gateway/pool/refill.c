@@ -76,6 +76,8 @@ static bool wants_another(struct pool *p)
 {
     int64_t coming = count_in(p, SANDBOX_CREATING) + count_in(p, SANDBOX_WARM);
     int64_t waited_for = wants_of(p) + (int64_t)p->claims;
+    if (!leads(p->b))
+        return coming < waited_for;
     return coming < waited_for + minimum(p) ||
            (coming < waited_for + p->profile->warm && pace_allows(p));
 }
@@ -84,7 +86,8 @@ void pool_refill(struct pool *p)
 {
     int64_t room = p->profile->maximum - total(p);
     room = least(room, p->profile->parallel_starts - count_in(p, SANDBOX_CREATING));
-    bool backing_off = loop_now_ms(p->b->loop) < p->retry_at_ms || p->b->trouble.fault != 0;
+    bool backing_off = loop_now_ms(p->b->loop) < p->retry_at_ms || p->b->trouble.fault != 0 ||
+                       !store_is_up(p->b->store);
     while (!backing_off && room-- > 0 && wants_another(p))
         pool_start_one(p);
     fail_surplus(p);

@@ -52,8 +52,21 @@ struct binder {
     size_t kept_count;
     int64_t listed_at_ms;
     struct timer relist;
+    bool listing, list_again;       // asked for; wanted anew meanwhile
+    struct list learners, learning; // before and in the list that is asked for
+    char replica[ID_SIZE];
+    int64_t leads_until_ms; // monotonic
+    struct timer lead;
     struct metric *sessions, *lost, *adoptions;
     struct metric *bind_us[2]; // cold, warm
+};
+
+// Who needs to know what runs before it can go on: embedded in it.
+struct learner {
+    struct list node;
+    // The driver's list was compared with what is known here, and what was new in it was asked.
+    void (*told)(struct learner *l, const struct failure *why);
+    bool owned; // freed where it is not told any more
 };
 
 struct want {
@@ -62,6 +75,8 @@ struct want {
     char principal[PRINCIPAL_HASH_SIZE], tenant[ID_SIZE];
     char session[ID_SIZE]; // "" for none
     char note[STORE_NAME_SIZE];
+    struct learner learner;
+    char popped[ID_SIZE]; // claimed, and not known here: learned about
     int64_t idle_ms, absolute_ms;
     int64_t since_us;
     struct holding holding; // while the store is asked
@@ -125,10 +140,12 @@ struct binding {
     struct binding_record record;
     enum binding_phase phase;
     const struct profile *profile;
-    struct ward *ward;   // NULL unless it is bound to a live sandbox
-    struct list waiters; // bind_wait.node
-    int held;            // frames on the stack that still use it
-    struct want want;    // in PHASE_WANTING
+    struct ward *ward;      // NULL unless it is bound to a live sandbox
+    struct list waiters;    // bind_wait.node
+    struct learner learner; // in PHASE_LOADING: whether its sandbox runs
+    bool unasked;           // the store could not say what it is bound to
+    int held;               // frames on the stack that still use it
+    struct want want;       // in PHASE_WANTING
 };
 
 enum wait_kind {
@@ -148,7 +165,9 @@ struct bind_wait {
     const struct profile *profile;
     char session[ID_SIZE]; // "" for none
     int64_t issued_ms;
-    char sandbox[ID_SIZE];        // "" where none was named
+    char sandbox[ID_SIZE]; // "" where none was named
+    struct learner learner;
+    bool learned;                 // what runs was looked at again
     bool session_checked;         // no tombstone stands against it
     int64_t idle_ms, absolute_ms; // of one that is created
     struct asking *asking;        // whether the worker takes the session
@@ -276,6 +295,25 @@ bool ward_is_over(const struct ward *w);       // its absolute life
 int64_t ward_expires_ms(const struct ward *w); // the store's time
 void ward_knows(struct ward *w, const char *session);
 void ward_suspect(struct ward *w);
+
+void ward_count(struct ward *w);    // of ward_keep, but the record
+void ward_met_warm(struct ward *w); // found, made by another replica
+// Found, bound by another replica: its worker says so.
+void ward_met_bound(struct ward *w, const struct link_status *status);
+void ward_disown(struct ward *w); // another replica's claim stands: forgotten here, not ended
+
+// learn.c: what other replicas made
+void learn(struct binder *b, struct learner *l);
+void learn_begin(struct binder *b); // a list is asked for
+void learn_finish(struct binder *b, const struct failure *why);
+void learn_forget(struct binder *b);
+void learn_about_ghost(struct binder *b, const char *id); // deleted in the store unless it runs
+struct ward *ward_of_note(struct binder *b, const char *key, const char *principal);
+
+// lead.c: one replica at a time keeps the pools
+void lead_start(struct binder *b);
+void lead_stop(struct binder *b); // at once for the next
+bool leads(const struct binder *b);
 
 // reaper.c, adopt.c, evict.c
 bool driver_is_away(const struct binder *b); // for longer than a restart takes

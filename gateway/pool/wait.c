@@ -25,6 +25,7 @@ void wait_free(struct bind_wait *w)
 {
     list_remove(&w->node);
     list_remove(&w->all);
+    list_remove(&w->learner.node);
     asking_cancel(w->asking);
     if (w->naming != NULL)
         w->naming->wait = NULL;
@@ -223,10 +224,46 @@ static bool knows(const struct ward *ward, const struct bind_wait *w)
            table_get(ward->sessions, span_from_string(w->session)) != NULL;
 }
 
+static void look_up_named(struct bind_wait *w);
+
+static void learned(struct learner *l, const struct failure *why)
+{
+    struct bind_wait *w = CONTAINER_OF(l, struct bind_wait, learner);
+    w->learned = true;
+    if (why != NULL)
+        wait_finish(w, why, 1000);
+    else
+        look_up_named(w);
+}
+
+static void confirmed(void *owner, struct ward *ward, const struct worker_answer *answer,
+                      const struct failure *why)
+{
+    struct bind_wait *w = owner;
+    w->asking = NULL;
+    w->learned = true;
+    if (ward != NULL && why == NULL && ward->sandbox->state == SANDBOX_WARM &&
+        answer->status.principal[0] != '\0')
+        ward_met_bound(ward, &answer->status);
+    look_up_named(w);
+}
+
 static void look_up_named(struct bind_wait *w)
 {
     char key[STORE_NAME_SIZE];
     struct ward *ward = target(w);
+    bool unsure = !w->learned && store_is_shared(w->b->store);
+    if (unsure && ward != NULL && ward->sandbox->state == SANDBOX_WARM) {
+        list_remove(&w->node);
+        w->asking = ask_status(ward, confirmed, w); // another replica may have bound it
+        return;
+    }
+    if (ward == NULL && unsure) { // another replica's?
+        list_remove(&w->node);
+        w->learner = (struct learner){.told = learned};
+        learn(w->b, &w->learner);
+        return;
+    }
     if (ward != NULL && ward_is_over(ward))
         ward_end(ward, ENDING_OVER, "its absolute life is over");
     if (ward == NULL || !sandbox_is_bound(ward->sandbox) ||

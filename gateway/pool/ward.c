@@ -81,7 +81,6 @@ void ward_keep(struct ward *w)
 {
     const struct sandbox *s = w->sandbox;
     struct store *store = w->b->store;
-    int64_t now = store_now_ms(store);
     struct sandbox_record record = {.generation = s->generation,
                                     .created_ms = s->created_ms,
                                     .claimed_ms = s->claimed_ms,
@@ -92,6 +91,14 @@ void ward_keep(struct ward *w)
     memcpy(record.principal, s->principal, sizeof record.principal);
     memcpy(record.tenant, s->tenant, sizeof record.tenant);
     store_sandbox_put(store, &record, NULL, NULL);
+    ward_count(w);
+}
+
+void ward_count(struct ward *w)
+{
+    const struct sandbox *s = w->sandbox;
+    struct store *store = w->b->store;
+    int64_t now = store_now_ms(store);
     if (!sandbox_is_bound(s))
         return;
     struct quota_bucket buckets[2];
@@ -129,6 +136,17 @@ static void count_with_owners(struct ward *w)
     owner_key_of_principal(principal, s->principal, s->profile);
     owner_key_of_tenant(tenant, s->tenant, s->profile);
     holding_begin(&w->holding, owner_get(w->b->owners, principal), owner_get(w->b->owners, tenant));
+}
+
+void ward_met_warm(struct ward *w)
+{
+    struct sandbox *s = w->sandbox;
+    struct store *store = w->b->store;
+    sandbox_set_state(s, SANDBOX_WARM, "met");
+    store_warm_put(store, s->profile->name, s->id, NULL, NULL); // its maker may have died over it
+    store_deadline_set(store, DEADLINE_IDLE, s->id, store_now_ms(store) + s->profile->idle_ms, NULL,
+                       NULL);
+    loop_defer(w->b->loop, &w->b->janitor);
 }
 
 void ward_bound(struct ward *w, const struct ward_claim *claim, const char *why)
@@ -234,6 +252,16 @@ void ward_end(struct ward *w, enum ending ending, const char *why)
     timer_init(&w->again, w->b->loop, try_removal);
     timer_start(&w->again, 0);
     loop_defer(w->b->loop, &w->b->janitor);
+}
+
+void ward_disown(struct ward *w)
+{
+    struct binder *b = w->b;
+    sandbox_set_state(w->sandbox, SANDBOX_DRAINING, "another replica's claim of it stands");
+    holding_count(&w->holding, COUNTED_NOT);
+    sandbox_set_state(w->sandbox, SANDBOX_GONE, "forgotten here");
+    ward_forget(w);
+    timer_start(&b->relist, 0); // to be met as what it is
 }
 
 // Doubt ---------------------------------------------------------------------------------------

@@ -221,6 +221,20 @@ static void binding_put(struct store *s, struct store_call *call, const struct b
     call_answer(call);
 }
 
+static void binding_claim(struct store *s, struct store_call *call, const struct binding_record *r)
+{
+    const struct binding_record *row = table_get(memory_of(s)->bindings, span_from_string(r->key));
+    struct failure why;
+    if (row == NULL || row->until_ms <= now_ms(s) || row->state != BINDING_BOUND ||
+        strcmp(row->sandbox, r->sandbox) == 0) {
+        binding_put(s, call, r);
+        return;
+    }
+    call_answer_begin(call)->binding = *row;
+    failure_set(&why, FAULT_CONFLICT, "it is bound already");
+    call_fail(call, &why);
+}
+
 static void fail_not_found(struct store_call *call)
 {
     struct failure why;
@@ -255,8 +269,9 @@ static struct warm_pool *pool_named(struct store_memory *m, const char *name)
 
 static void warm_put(struct store *s, struct store_call *call, const char *pool, const char *id)
 {
-    struct warm_pool *p = pool_named(memory_of(s), pool);
-    if (!sorted_has(p->ids, id))
+    struct store_memory *m = memory_of(s);
+    struct warm_pool *p = pool_named(m, pool);
+    if (!sorted_has(p->ids, id) && !quota_holds(m->quota, id))
         sorted_set(p->ids, id, p->next++);
     call_answer(call);
 }
@@ -406,6 +421,7 @@ static const struct store_ops memory_ops = {
     .sandbox_delete = sandbox_delete,
     .sandbox_list = sandbox_list,
     .binding_put = binding_put,
+    .binding_claim = binding_claim,
     .binding_get = binding_get,
     .warm_put = warm_put,
     .warm_remove = warm_remove,

@@ -12,11 +12,13 @@
 struct store_ops {
     int64_t (*now_ms)(struct store *s);
     bool (*was_empty)(struct store *s);
+    bool (*is_up)(struct store *s); // NULL: always
     void (*close)(struct store *s); // frees it
     void (*sandbox_put)(struct store *s, struct store_call *call, const struct sandbox_record *r);
     void (*sandbox_delete)(struct store *s, struct store_call *call, const char *id);
     void (*sandbox_list)(struct store *s, struct store_call *call);
     void (*binding_put)(struct store *s, struct store_call *call, const struct binding_record *r);
+    void (*binding_claim)(struct store *s, struct store_call *call, const struct binding_record *r);
     void (*binding_get)(struct store *s, struct store_call *call, const char *key);
     void (*warm_put)(struct store *s, struct store_call *call, const char *pool, const char *id);
     void (*warm_remove)(struct store *s, struct store_call *call, const char *pool, const char *id);
@@ -40,6 +42,9 @@ struct store {
     struct loop *loop;
     struct list calls; // asked, in order
     struct task hand_over;
+    bool is_shared;
+    void (*returned)(void *owner); // NULL: nobody asked
+    void *returned_owner;
 };
 void store_init(struct store *s, const struct store_ops *ops, struct loop *loop);
 void store_fini(struct store *s);

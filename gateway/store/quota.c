@@ -91,8 +91,6 @@ static void hold_bucket(struct holder *holder, struct bucket *bucket)
 
 void quota_add(struct quota *q, const struct quota_bucket *buckets, size_t count, const char *id)
 {
-    if (count == 0)
-        return;
     struct holder *holder = table_get(q->holders, span_from_string(id));
     if (holder == NULL) {
         holder = memory_new(sizeof *holder);
@@ -101,6 +99,11 @@ void quota_add(struct quota *q, const struct quota_bucket *buckets, size_t count
     }
     for (size_t i = 0; i < count; i++)
         hold_bucket(holder, bucket_named(q, buckets[i].name));
+}
+
+bool quota_holds(const struct quota *q, const char *id)
+{
+    return table_get(q->holders, span_from_string(id)) != NULL;
 }
 
 void quota_remove(struct quota *q, const char *id)

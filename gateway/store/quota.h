@@ -14,6 +14,7 @@ void quota_free(struct quota *q);
 const struct quota_bucket *quota_full(const struct quota *q, const struct quota_bucket *buckets,
                                       size_t count);
 void quota_add(struct quota *q, const struct quota_bucket *buckets, size_t count, const char *id);
-void quota_remove(struct quota *q, const char *id); // out of every bucket
+bool quota_holds(const struct quota *q, const char *id); // in a bucket, or was claimed into none
+void quota_remove(struct quota *q, const char *id);      // out of every bucket
 
 #endif

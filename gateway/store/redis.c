@@ -62,6 +62,12 @@ static bool was_empty(struct store *s)
     return !r->met || r->was_empty;
 }
 
+static bool is_up(struct store *s)
+{
+    struct store_redis *r = redis_of(s);
+    return r->refused.fault == 0 && redis_is_up(r->redis);
+}
+
 // Asking --------------------------------------------------------------------------------------
 
 struct words {
@@ -152,7 +158,7 @@ static void greeted(void *owner, const struct redis_reply *reply, const struct f
         return;
     }
     bool is_new = reply_integer_at(reply, 1) == 1;
-    bool changed = r->met && strcmp(epoch, r->epoch) != 0;
+    bool again = r->met, changed = again && strcmp(epoch, r->epoch) != 0;
     if (!r->met && !r->own_clock && span_to_u64(reply_text_at(reply, 2), &server_ms)) {
         r->wall_ms = (int64_t)server_ms;
         r->monotonic_ms = clock_monotonic_ms(loop_clock(r->store.loop));
@@ -163,6 +169,8 @@ static void greeted(void *owner, const struct redis_reply *reply, const struct f
     r->met = true;
     LOG(changed ? LOG_WARN : LOG_INFO, "store.connected", LOG_BOOL("empty", is_new),
         LOG_BOOL("another", changed));
+    if (again && r->store.returned != NULL)
+        r->store.returned(r->store.returned_owner);
 }
 
 static void told_memory(void *owner, const struct redis_reply *reply, const struct failure *why)
@@ -300,7 +308,8 @@ static void sandbox_list(struct store *s, struct store_call *call)
     ask_page(l, "");
 }
 
-static void binding_put(struct store *s, struct store_call *call, const struct binding_record *rec)
+static void put_binding(struct store *s, enum store_script script, redis_done *done,
+                        struct store_call *call, const struct binding_record *rec)
 {
     struct store_redis *r = redis_of(s);
     int64_t left = rec->until_ms - now_ms(s);
@@ -313,8 +322,36 @@ static void binding_put(struct store *s, struct store_call *call, const struct b
     add_word(&w, rec->key);
     add_word(&w, buffer_span(&line).data);
     add_number(&w, left > 0 ? left + BACKSTOP_MS : 0);
-    run(r, SCRIPT_BINDING_PUT, &w, kept, call);
+    add_word(&w, rec->sandbox);
+    run(r, script, &w, done, call);
     buffer_fini(&line);
+}
+
+static void binding_put(struct store *s, struct store_call *call, const struct binding_record *rec)
+{
+    put_binding(s, SCRIPT_BINDING_PUT, kept, call, rec);
+}
+
+static void claim_recorded(void *owner, const struct redis_reply *reply, const struct failure *why)
+{
+    struct store_call *call = owner;
+    struct failure mine;
+    if (!is_answer(call, reply, why))
+        return;
+    if (reply->kind == REPLY_INTEGER) {
+        call_answer(call);
+    } else if (binding_record_parse(reply->text, &call_answer_begin(call)->binding, &mine) != 0) {
+        fail_parse(call, &mine);
+    } else {
+        failure_set(&mine, FAULT_CONFLICT, "it is bound already");
+        call_fail(call, &mine);
+    }
+}
+
+static void binding_claim(struct store *s, struct store_call *call,
+                          const struct binding_record *rec)
+{
+    put_binding(s, SCRIPT_BINDING_CLAIM, claim_recorded, call, rec);
 }
 
 static void binding_told(void *owner, const struct redis_reply *reply, const struct failure *why)
@@ -502,11 +539,13 @@ static void close_store(struct store *s)
 static const struct store_ops ops = {
     .now_ms = now_ms,
     .was_empty = was_empty,
+    .is_up = is_up,
     .close = close_store,
     .sandbox_put = sandbox_put,
     .sandbox_delete = sandbox_delete,
     .sandbox_list = sandbox_list,
     .binding_put = binding_put,
+    .binding_claim = binding_claim,
     .binding_get = binding_get,
     .warm_put = warm_put,
     .warm_remove = warm_remove,
@@ -523,6 +562,7 @@ struct store *store_redis_open(struct loop *loop, const struct store_redis_optio
     struct store_redis *r = memory_new(sizeof *r);
     struct redis_options with = options->redis;
     store_init(&r->store, &ops, loop);
+    r->store.is_shared = true;
     list_init(&r->listings);
     store_scripts_init(r->scripts);
     snprintf(r->prefix, sizeof r->prefix, "{wrist:%s}:", options->fleet);

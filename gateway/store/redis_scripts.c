@@ -31,7 +31,7 @@ static const char sandbox_delete[] =
           "for _, place in ipairs(redis.call('SMEMBERS', p .. 'where:' .. id)) do\n"
           "  if place:sub(1, 5) == 'warm:' then\n"
           "    redis.call('ZREM', p .. place, id)\n"
-          "  else\n"
+          "  elseif place ~= 'taken' then\n"
           "    redis.call('SREM', p .. place, id)\n"
           "  end\n"
           "end\n"
@@ -66,16 +66,29 @@ static const char binding_put[] =
           "end\n"
           "return 1\n";
 
+// ARGV: key, line, life of the backstop, sandbox. Answers the line that stands there where that is
+// bound to another sandbox. Fields: record.c.
+static const char binding_claim[] =
+    START NOW "local key = p .. 'binding:' .. ARGV[2]\n"
+              "local line = redis.call('GET', key)\n"
+              "if line and tonumber(line:match('%d+$')) > now then\n"
+              "  local state, sandbox = line:match('^%S+ %S+ %S+ (%S+) (%S+)')\n"
+              "  if state == 'bound' and sandbox ~= ARGV[5] then return line end\n"
+              "end\n"
+              "redis.call('SET', key, ARGV[3], 'PX', math.max(1, tonumber(ARGV[4])))\n"
+              "return 1\n";
+
 // ARGV: key. The line ends with the time until which it counts.
 static const char binding_get[] =
     START NOW "local line = redis.call('GET', p .. 'binding:' .. ARGV[2])\n"
               "if not line or tonumber(line:match('%d+$')) <= now then return false end\n"
               "return line\n";
 
-// ARGV: pool, id.
+// ARGV: pool, id. One that was claimed stays out, whoever thinks that it is warm.
 static const char warm_put[] =
     START "local place = 'warm:' .. ARGV[2]\n"
-          "if not redis.call('ZSCORE', p .. place, ARGV[3]) then\n"
+          "local taken = redis.call('SISMEMBER', p .. 'where:' .. ARGV[3], 'taken') == 1\n"
+          "if not taken and not redis.call('ZSCORE', p .. place, ARGV[3]) then\n"
           "  redis.call('ZADD', p .. place, redis.call('INCR', p .. 'sequence'), ARGV[3])\n"
           "  redis.call('SADD', p .. 'where:' .. ARGV[3], place)\n"
           "end\n"
@@ -100,6 +113,7 @@ static const char claim[] =
           "end\n"
           "redis.call('ZREM', p .. place, id)\n"
           "redis.call('SREM', p .. 'where:' .. id, place)\n"
+          "redis.call('SADD', p .. 'where:' .. id, 'taken')\n"
           "for i = 3, #ARGV, 2 do\n"
           "  redis.call('SADD', p .. 'quota:' .. ARGV[i], id)\n"
           "  redis.call('SADD', p .. 'where:' .. id, 'quota:' .. ARGV[i])\n"
@@ -108,7 +122,8 @@ static const char claim[] =
 
 // ARGV: id, then buckets.
 static const char quota_add[] =
-    START "for i = 3, #ARGV do\n"
+    START "redis.call('SADD', p .. 'where:' .. ARGV[2], 'taken')\n"
+          "for i = 3, #ARGV do\n"
           "  redis.call('SADD', p .. 'quota:' .. ARGV[i], ARGV[2])\n"
           "  redis.call('SADD', p .. 'where:' .. ARGV[2], 'quota:' .. ARGV[i])\n"
           "end\n"

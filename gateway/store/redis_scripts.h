@@ -14,6 +14,7 @@
     X(SANDBOX_DELETE, sandbox_delete)                                                              \
     X(SANDBOX_LIST, sandbox_list)                                                                  \
     X(BINDING_PUT, binding_put)                                                                    \
+    X(BINDING_CLAIM, binding_claim)                                                                \
     X(BINDING_GET, binding_get)                                                                    \
     X(WARM_PUT, warm_put)                                                                          \
     X(WARM_REMOVE, warm_remove)                                                                    \

@@ -102,6 +102,22 @@ bool store_was_empty(struct store *s)
     return s->ops->was_empty(s);
 }
 
+bool store_is_shared(const struct store *s)
+{
+    return s->is_shared;
+}
+
+bool store_is_up(struct store *s)
+{
+    return s->ops->is_up == NULL || s->ops->is_up(s);
+}
+
+void store_on_return(struct store *s, void (*returned)(void *owner), void *owner)
+{
+    s->returned = returned;
+    s->returned_owner = owner;
+}
+
 void store_close(struct store *s)
 {
     if (s != NULL)
@@ -136,6 +152,12 @@ struct store_call *store_binding_put(struct store *s, const struct binding_recor
                                      store_done *done, void *owner)
 {
     ASK(binding_put, record);
+}
+
+struct store_call *store_binding_claim(struct store *s, const struct binding_record *record,
+                                       store_done *done, void *owner)
+{
+    ASK(binding_claim, record);
 }
 
 struct store_call *store_binding_get(struct store *s, const char *key, store_done *done,

@@ -31,6 +31,11 @@ void store_call_cancel(struct store_call *call);
 int64_t store_now_ms(struct store *s);
 // Nothing was known when it was opened: what runs is adopted before anything is deleted.
 bool store_was_empty(struct store *s);
+// Others may change what stands in it.
+bool store_is_shared(const struct store *s);
+bool store_is_up(struct store *s); // it answered lately; else what is asked will fail
+// It can be asked again after it could not, and may have forgotten something, or all.
+void store_on_return(struct store *s, void (*returned)(void *owner), void *owner);
 void store_close(struct store *s); // calls under way are dropped
 
 struct store_call *store_sandbox_put(struct store *s, const struct sandbox_record *record,
@@ -43,10 +48,14 @@ struct store_call *store_sandbox_list(struct store *s, store_done *done, void *o
 // Bindings are kept until `until_ms`, with or without a sandbox.
 struct store_call *store_binding_put(struct store *s, const struct binding_record *record,
                                      store_done *done, void *owner);
+// The same, unless it is bound to another sandbox: CONFLICT, with what stands there in the answer.
+struct store_call *store_binding_claim(struct store *s, const struct binding_record *record,
+                                       store_done *done, void *owner);
 struct store_call *store_binding_get(struct store *s, const char *key, store_done *done,
                                      void *owner); // NOT_FOUND where there is none
 
-// A warm pool is a queue of sandbox ids. Putting one that is there changes nothing.
+// A warm pool is a queue of sandbox ids. Putting one that is there, or was claimed, changes
+// nothing.
 struct store_call *store_warm_put(struct store *s, const char *pool, const char *id,
                                   store_done *done, void *owner);
 struct store_call *store_warm_remove(struct store *s, const char *pool, const char *id,

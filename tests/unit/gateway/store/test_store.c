@@ -165,6 +165,33 @@ static void a_binding_is_kept_until_its_time_and_not_at_it(void **state)
     assert_int_equal(ASK(b, &h, store_binding_get, "s:1"), FAULT_NOT_FOUND);
 }
 
+static void a_binding_is_claimed_by_the_first_until_it_is_lost(void **state)
+{
+    struct bench *b = *state;
+    struct heard h;
+    struct binding_record r = {
+        .key = "s:1", .principal = "p", .profile = "default", .state = BINDING_BOUND};
+    r.until_ms = store_now_ms(b->store) + 1000;
+    memcpy(r.sandbox, "one", 4);
+    assert_int_equal(ASK(b, &h, store_binding_claim, &r), 0);
+    assert_int_equal(ASK(b, &h, store_binding_claim, &r), 0); // its own
+    memcpy(r.sandbox, "two", 4);
+    assert_int_equal(ASK(b, &h, store_binding_claim, &r), FAULT_CONFLICT);
+    assert_string_equal(h.answer.binding.sandbox, "one");
+    memcpy(r.sandbox, "one", 4);
+    r.state = BINDING_LOST;
+    ASK(b, &h, store_binding_put, &r);
+    memcpy(r.sandbox, "two", 4);
+    r.state = BINDING_BOUND;
+    assert_int_equal(ASK(b, &h, store_binding_claim, &r), 0);
+    assert_int_equal(ASK(b, &h, store_binding_get, "s:1"), 0);
+    assert_string_equal(h.answer.binding.sandbox, "two");
+    clock_fake_advance_ms(&b->clock, 1000); // what is over stands against nobody
+    memcpy(r.sandbox, "one", 4);
+    r.until_ms += 1000;
+    assert_int_equal(ASK(b, &h, store_binding_claim, &r), 0);
+}
+
 static void a_claim_pops_the_oldest_once(void **state)
 {
     struct bench *b = *state;
@@ -177,7 +204,12 @@ static void a_claim_pops_the_oldest_once(void **state)
     assert_int_equal(ASK(b, &h, store_claim, "other", NULL, 0), FAULT_NOT_FOUND);
     assert_int_equal(ASK(b, &h, store_claim, "default", NULL, 0), 0);
     assert_string_equal(h.answer.name, "two");
+    // Another replica may take it for warm still.
+    ASK(b, &h, store_warm_put, "default", "two");
     assert_int_equal(ASK(b, &h, store_claim, "default", NULL, 0), FAULT_NOT_FOUND);
+    ASK(b, &h, store_sandbox_delete, "two");
+    ASK(b, &h, store_warm_put, "default", "two");
+    assert_int_equal(ASK(b, &h, store_claim, "default", NULL, 0), 0);
 }
 
 static void a_full_bucket_leaves_the_others_and_the_pool_as_they_were(void **state)
@@ -305,6 +337,7 @@ int main(void)
         CONTRACT(an_answer_comes_from_the_loop_and_not_from_the_call),
         CONTRACT(a_cancelled_call_is_not_answered_and_those_behind_it_are),
         CONTRACT(a_binding_is_kept_until_its_time_and_not_at_it),
+        CONTRACT(a_binding_is_claimed_by_the_first_until_it_is_lost),
         CONTRACT(a_claim_pops_the_oldest_once),
         CONTRACT(a_full_bucket_leaves_the_others_and_the_pool_as_they_were),
         CONTRACT(a_deleted_sandbox_frees_its_place_everywhere),
