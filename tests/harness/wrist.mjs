@@ -13,6 +13,7 @@ import tls from "node:tls";
 
 export const root = process.env.WRIST_ROOT ?? path.resolve(import.meta.dirname, "../..");
 export const bin = process.env.WRIST_BIN ?? path.join(root, "build/release/bin");
+export const sanitized = bin.includes("/asan/"); // their memory says nothing about ours
 export const full = process.env.WRIST_TESTS === "full";
 export const isRoot = process.getuid() === 0;
 
