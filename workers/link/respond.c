@@ -3,6 +3,7 @@
 
 #include "gateway/lib/base/buffer.h"
 #include "gateway/lib/mcp/envelope.h"
+#include "gateway/lib/scrub/scrub.h"
 #include "workers/link/answer.h"
 
 enum { RESPONSE_LIMIT = 33 << 20 };
@@ -32,9 +33,15 @@ void respond_complete(struct answer *answer, struct span id, struct span result)
 
 void respond_error(struct answer *answer, struct span id, int code, struct span text)
 {
-    struct buffer json;
+    struct buffer json, scrubbed;
     buffer_init(&json, RESPONSE_LIMIT);
+    buffer_init(&scrubbed, RESPONSE_LIMIT);
+    if (scrub_text(text, &scrubbed, NULL) == 0)
+        text = buffer_span(&scrubbed);
+    else
+        text = SPAN_LITERAL("the error's text is too long");
     (void)mcp_write_error(&json, id, code, text, SPAN_NONE);
     answer_add(answer, id, buffer_span(&json));
     buffer_fini(&json);
+    buffer_fini(&scrubbed);
 }

@@ -89,6 +89,16 @@ int change_check_read(const struct change *c, const unsigned char digest[TOOL_DI
                        action, f->shown, (int64_t)f->st.st_size, age_s > 0 ? age_s : 0);
 }
 
+int change_refuse_mark(const struct change *c, const char *argument, struct failure *why)
+{
+    return failure_set(
+        why, FAULT_CONFLICT,
+        "%s has a mark of the form [redacted:…]. It stands in answers in place of a "
+        "secret that %.250s has, and the file itself does not have it; nothing was "
+        "written. Leave the secret out of the edited text, or change it by a command",
+        argument, c->file.shown);
+}
+
 int change_commit(struct change *c, struct span content, struct failure *why)
 {
     unsigned char digest[SHA256_SIZE];

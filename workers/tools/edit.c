@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "gateway/lib/crypto/digest.h"
+#include "gateway/lib/scrub/scrub.h"
 #include "workers/tools/files.h"
 #include "workers/tools/match.h"
 #include "workers/tools/text.h"
@@ -120,11 +121,31 @@ static int refuse_count(struct edit *e, struct failure *why)
     return rc;
 }
 
+static bool has_secret(struct span text)
+{
+    struct scrub *s = scrub_new(NULL, NULL);
+    bool found = scrub_push(s, text) == 0 && scrub_finish(s) == 0 && scrub_found(s) > 0;
+    scrub_free(s);
+    return found;
+}
+
+static int check_marks(const struct edit *e, struct failure *why)
+{
+    struct span text = buffer_span(&e->old_content);
+    if (e->matches == 0 && scrub_has_mark(e->old_string) && has_secret(text))
+        return change_refuse_mark(&e->change, "old_string", why);
+    if (scrub_has_mark(e->new_string) && has_secret(text))
+        return change_refuse_mark(&e->change, "new_string", why);
+    return 0;
+}
+
 static int edit_file(struct edit *e, struct tool_result *out, struct failure *why)
 {
     int rc = load(e, why);
     if (rc == 0)
         rc = replace_matches(e, why);
+    if (rc == 0)
+        rc = check_marks(e, why);
     if (rc == 0 && (e->matches == 0 || (e->matches > 1 && !e->replace_all)))
         rc = refuse_count(e, why);
     if (rc == 0)

@@ -37,6 +37,8 @@ void change_close(struct change *c);
 // `content` is what the file holds now, NULL where it was only digested.
 int change_check_read(const struct change *c, const unsigned char digest[TOOL_DIGEST_SIZE],
                       const char *action, struct failure *why);
+// `text` has a mark that the scrubber left where the file has a secret: it would take its place.
+int change_refuse_mark(const struct change *c, const char *argument, struct failure *why);
 // Writes, and notes that the reader knows the new content.
 int change_commit(struct change *c, struct span content, struct failure *why);
 

@@ -2,6 +2,7 @@
 #include "workers/tools/tool.h"
 
 #include "workers/tools/arguments.h"
+#include "workers/tools/leave.h"
 
 int tool_env_check(const struct tool_env *env, struct failure *why)
 {
@@ -39,12 +40,13 @@ void tool_result_write(const struct tool_result *r, struct json_writer *w)
     json_array_open(w);
     json_object_open(w);
     json_write_member_string(w, "type", "text");
-    json_write_member(w, "text", buffer_span(&r->text));
+    json_write_key(w, "text");
+    leave_string(w, buffer_span(&r->text));
     json_object_close(w);
     json_array_close(w);
     if (buffer_size(&r->structured) > 0) {
         json_write_key(w, "structuredContent");
-        json_write_raw(w, buffer_span(&r->structured));
+        leave_json(w, buffer_span(&r->structured));
     }
     json_write_member_bool(w, "isError", r->is_error);
 }

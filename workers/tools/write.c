@@ -4,9 +4,11 @@
 #include "workers/tools/files.h"
 
 #include "gateway/lib/crypto/digest.h"
+#include "gateway/lib/scrub/scrub.h"
 
 struct survey {
     struct sha256 *digest;
+    struct scrub *secrets; // NULL: the new content has no mark, so they do not matter
     struct line_style style;
     bool begun;
     char last;
@@ -17,24 +19,32 @@ static int survey_piece(void *ctx, struct span bytes, struct failure *why)
     struct survey *s = ctx;
     (void)why;
     sha256_update(s->digest, bytes);
+    if (s->secrets != NULL)
+        (void)scrub_push(s->secrets, bytes); // it only counts
     line_style_add(&s->style, bytes, !s->begun, s->last);
     s->begun = true;
     s->last = bytes.data[bytes.size - 1];
     return 0;
 }
 
-static int check_old_content(struct change *c, struct failure *why)
+static int check_old_content(struct change *c, struct span content, struct failure *why)
 {
     unsigned char digest[SHA256_SIZE];
     struct survey s = {.digest = sha256_start()};
+    if (scrub_has_mark(content))
+        s.secrets = scrub_new(NULL, NULL);
     int rc = file_each_piece(c->env, &c->file, survey_piece, &s, why);
+    bool has_secret =
+        s.secrets != NULL && scrub_finish(s.secrets) == 0 && scrub_found(s.secrets) > 0;
+    scrub_free(s.secrets);
     if (rc != 0) {
         sha256_free(s.digest);
         return rc;
     }
     sha256_finish(s.digest, digest);
     c->style = s.style;
-    return change_check_read(c, digest, "overwrite", why);
+    rc = change_check_read(c, digest, "overwrite", why);
+    return rc == 0 && has_secret ? change_refuse_mark(c, "content", why) : rc;
 }
 
 static int append_with_crlf(struct buffer *out, struct span content)
@@ -77,7 +87,7 @@ static int write_content(struct change *c, struct span content, struct tool_resu
     bool is_new = c->file.fd < 0;
     struct buffer styled;
     buffer_init(&styled, 2 * content.size + 3);
-    int rc = is_new ? 0 : check_old_content(c, why);
+    int rc = is_new ? 0 : check_old_content(c, content, why);
     if (rc == 0 && (c->style.crlf > 0 || c->style.bom)) {
         rc = restore_style(&c->style, content, &styled, &changed);
         content = buffer_span(&styled);
