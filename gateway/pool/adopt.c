@@ -290,13 +290,6 @@ static void miss(struct binder *b, const struct driver_answer *answer, int64_t a
     }
 }
 
-// Another replica may be making it.
-static bool may_be_coming(const struct binder *b, const struct sandbox_record *r)
-{
-    enum { START_MOST_MS = 120 * 1000 };
-    return store_is_shared(b->store) && r->created_ms + START_MOST_MS > store_now_ms(b->store);
-}
-
 // Journalled before a crash, and the driver knows nothing of it.
 static void forget_intents(struct binder *b)
 {
@@ -422,22 +415,11 @@ static void store_told(void *owner, const struct store_answer *answer, const str
     b->with.driver->ops->listen(b->with.driver, &events, b);
 }
 
-// It may have been emptied, or be another: what we know is put there again.
+// It may have been emptied, or be another.
 static void store_returned(void *owner)
 {
     struct binder *b = owner;
-    for (int state = SANDBOX_WARM; state <= SANDBOX_IDLE; state++) {
-        struct list *head = fleet_in_state(b->fleet, state);
-        LIST_EACH(node, head)
-        {
-            struct ward *w = LIST_ENTRY(node, struct sandbox, by_state)->owner;
-            ward_keep(w);
-            if (state == SANDBOX_WARM)
-                store_warm_put(b->store, w->sandbox->profile->name, w->sandbox->id, NULL, NULL);
-            else if (w->binding != NULL)
-                store_binding_put(b->store, &w->binding->record, NULL, NULL);
-        }
-    }
+    heal_now(b);
     pools_forgive(b);
     timer_start(&b->relist, 0);
 }

@@ -145,5 +145,6 @@ void reaper_tick(struct timer *timer)
         owners_prune(b->owners, loop_now_us(b->loop));
         b->prune_at_ms = now + PRUNE_MS;
     }
+    heal_tick(b);
     timer_start(&b->tick, TICK_MS);
 }

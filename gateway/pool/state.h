@@ -57,6 +57,7 @@ struct binder {
     char replica[ID_SIZE];
     int64_t leads_until_ms; // monotonic
     struct timer lead;
+    int64_t heal_at_ms; // monotonic
     struct metric *sessions, *lost, *adoptions;
     struct metric *bind_us[2]; // cold, warm
 };
@@ -309,6 +310,11 @@ void learn_finish(struct binder *b, const struct failure *why);
 void learn_forget(struct binder *b);
 void learn_about_ghost(struct binder *b, const char *id); // deleted in the store unless it runs
 struct ward *ward_of_note(struct binder *b, const char *key, const char *principal);
+
+// heal.c: the store against what runs
+bool may_be_coming(const struct binder *b, const struct sandbox_record *r);
+void heal_now(struct binder *b);
+void heal_tick(struct binder *b);
 
 // lead.c: one replica at a time keeps the pools
 void lead_start(struct binder *b);

@@ -16,6 +16,7 @@
 enum {
     WORDS_MOST = 24, // of one script's arguments
     LINE_BYTES = 1024,
+    LOOK_MS = 1000,
     PAGE = 500,                     // sandboxes in one answer
     LISTED_MOST = 1000 * 1000,      // sandboxes in all
     BACKSTOP_MS = 24 * 3600 * 1000, // after what should have been the end
@@ -33,6 +34,8 @@ struct store_redis {
     bool met;                      // the server said hello, once
     char epoch[ID_SIZE];           // of what stands in the server
     bool was_empty;
+    bool returning;         // connected anew
+    struct timer look;      // whether it was emptied behind a connection that lives
     struct failure refused; // fault 0, or why this server is not used
     struct list listings;
 };
@@ -167,9 +170,12 @@ static void greeted(void *owner, const struct redis_reply *reply, const struct f
         r->was_empty = is_new;
     memcpy(r->epoch, epoch, sizeof r->epoch);
     r->met = true;
-    LOG(changed ? LOG_WARN : LOG_INFO, "store.connected", LOG_BOOL("empty", is_new),
-        LOG_BOOL("another", changed));
-    if (again && r->store.returned != NULL)
+    bool returned = again && (changed || r->returning);
+    if (!again || returned)
+        LOG(changed ? LOG_WARN : LOG_INFO, "store.connected", LOG_BOOL("empty", is_new),
+            LOG_BOOL("another", changed));
+    r->returning = false;
+    if (returned && r->store.returned != NULL)
         r->store.returned(r->store.returned_owner);
 }
 
@@ -197,18 +203,33 @@ static void told_memory(void *owner, const struct redis_reply *reply, const stru
     }
 }
 
+static void greet(struct store_redis *r)
+{
+    struct words w;
+    char epoch[ID_SIZE];
+    id_new(epoch);
+    words_begin(r, &w);
+    add_word(&w, epoch);
+    redis_run(r->redis, &r->scripts[SCRIPT_HELLO], 1, w.count, w.at, greeted, r);
+}
+
+static void look_again(struct timer *timer)
+{
+    struct store_redis *r = CONTAINER_OF(timer, struct store_redis, look);
+    if (redis_is_up(r->redis))
+        greet(r);
+    timer_start(timer, LOOK_MS);
+}
+
 static void up(void *owner)
 {
     struct store_redis *r = owner;
     static const char *const info[] = {"INFO", "memory"};
-    struct words w;
-    char epoch[ID_SIZE];
     r->refused.fault = 0;
-    id_new(epoch);
+    r->returning = true;
     redis_ask(r->redis, 2, info, NULL, told_memory, r);
-    words_begin(r, &w);
-    add_word(&w, epoch);
-    redis_run(r->redis, &r->scripts[SCRIPT_HELLO], 1, w.count, w.at, greeted, r);
+    greet(r);
+    timer_start(&r->look, LOOK_MS);
 }
 
 static void down(void *owner, const struct failure *why)
@@ -529,6 +550,7 @@ static void lease_release(struct store *s, struct store_call *call, const char *
 static void close_store(struct store *s)
 {
     struct store_redis *r = redis_of(s);
+    timer_cancel(&r->look);
     redis_close(r->redis);
     while (!list_is_empty(&r->listings))
         listing_free(LIST_ENTRY(r->listings.next, struct listing, node));
@@ -564,6 +586,7 @@ struct store *store_redis_open(struct loop *loop, const struct store_redis_optio
     store_init(&r->store, &ops, loop);
     r->store.is_shared = true;
     list_init(&r->listings);
+    timer_init(&r->look, loop, look_again);
     store_scripts_init(r->scripts);
     snprintf(r->prefix, sizeof r->prefix, "{wrist:%s}:", options->fleet);
     r->own_clock = options->own_clock;

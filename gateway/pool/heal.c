@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands in the store against what runs: what fell out of an index is put there again, a
+// record of nothing is taken out. After the store could not be asked, and now and then by who
+// leads.
+#include <inttypes.h>
+
+#include "gateway/lib/telemetry/log.h"
+#include "gateway/pool/state.h"
+
+enum { HEAL_MS = 60 * 1000 };
+
+// Another replica may be making it.
+bool may_be_coming(const struct binder *b, const struct sandbox_record *r)
+{
+    enum { START_MOST_MS = 120 * 1000 };
+    return store_is_shared(b->store) && r->created_ms + START_MOST_MS > store_now_ms(b->store);
+}
+
+static void put_again(struct ward *w)
+{
+    const struct sandbox *s = w->sandbox;
+    struct store *store = w->b->store;
+    if (s->state == SANDBOX_WARM) {
+        store_warm_put(store, s->profile->name, s->id, NULL, NULL);
+        store_deadline_set(store, DEADLINE_IDLE, s->id, store_now_ms(store) + s->profile->idle_ms,
+                           NULL, NULL);
+        return;
+    }
+    ward_count(w);
+    if (w->binding != NULL)
+        store_binding_claim(store, &w->binding->record, NULL, NULL);
+}
+
+// The records last: where one is missing, what it says is known here.
+static void listed(void *owner, const struct store_answer *answer, const struct failure *why)
+{
+    struct binder *b = owner;
+    struct table *recorded = table_new();
+    static char there;
+    int64_t ghosts = 0, missing = 0;
+    for (size_t i = 0; why == NULL && i < answer->count; i++) {
+        const struct sandbox_record *r = &answer->sandboxes[i];
+        table_put(recorded, span_from_string(r->id), &there);
+        if (ward_find(b, span_from_string(r->id)) != NULL || may_be_coming(b, r))
+            continue;
+        learn_about_ghost(b, r->id);
+        ghosts++;
+    }
+    for (int state = SANDBOX_WARM; why == NULL && state <= SANDBOX_IDLE; state++) {
+        struct list *head = fleet_in_state(b->fleet, state);
+        LIST_EACH(node, head)
+        {
+            const struct sandbox *s = LIST_ENTRY(node, struct sandbox, by_state);
+            if (table_get(recorded, span_from_string(s->id)) != NULL)
+                continue;
+            ward_keep(s->owner);
+            missing++;
+        }
+    }
+    table_free(recorded);
+    if (ghosts + missing > 0)
+        LOG(LOG_WARN, "store.healed", LOG_I64("ghosts", ghosts), LOG_I64("missing", missing));
+}
+
+void heal_now(struct binder *b)
+{
+    for (int state = SANDBOX_WARM; state <= SANDBOX_IDLE; state++) {
+        struct list *head = fleet_in_state(b->fleet, state);
+        LIST_EACH(node, head)
+        put_again(LIST_ENTRY(node, struct sandbox, by_state)->owner);
+    }
+    store_sandbox_list(b->store, listed, b);
+    b->heal_at_ms = loop_now_ms(b->loop) + HEAL_MS;
+}
+
+void heal_tick(struct binder *b)
+{
+    if (b->heal_at_ms == 0)
+        b->heal_at_ms = loop_now_ms(b->loop) + HEAL_MS;
+    if (store_is_shared(b->store) && store_is_up(b->store) && leads(b) && b->adopted &&
+        loop_now_ms(b->loop) >= b->heal_at_ms)
+        heal_now(b);
+}
