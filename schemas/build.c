@@ -14,7 +14,7 @@ struct building *building_take(struct flattener *f)
     size_t from = offsetof(struct building, done);
     memset((char *)g + from, 0, sizeof *g - from);
     g->f = f;
-    g->b.count = g->front.count = g->back.count = 0;
+    g->b.count = 0;
     g->losses_before = f->loss_total;
     return g;
 }

@@ -14,7 +14,7 @@ struct building {
     struct site s;
     unsigned types; // those that it is built for
     unsigned losses_before;
-    struct builder b, front, back; // front and back: for notes around a union
+    struct builder b;
     bool done[KW_COUNT + 1];
     bool never, has_enum;
     bool nullable; // its type list takes null, or the flag is set

@@ -17,6 +17,7 @@ enum {
     EXPANSION_FACTOR = 4,         // or this many times the source
     WORK_MOST = 4 * 1000 * 1000,  // keywords read
     SETTLE_MOST = 4,              // runs until nothing changes
+    ARENA_FIRST = 96 * 1024,      // enough for most tools
 };
 static const size_t arena_limit = (size_t)8 << 30; // the work limits end long before
 
@@ -130,10 +131,14 @@ static int flatten_once(struct span source, const struct provider *p,
     return rc;
 }
 
+// The arena of a flattening that is over, for the next one: most need no more memory than it has.
+static struct arena *spare;
+
 static struct flatten_result *result_new(void)
 {
     struct flatten_result *r = memory_new(sizeof *r);
-    r->arena = arena_new(arena_limit);
+    r->arena = spare != NULL ? spare : arena_new_sized(arena_limit, ARENA_FIRST);
+    spare = NULL;
     return r;
 }
 
@@ -209,6 +214,11 @@ void flatten_result_free(struct flatten_result *r)
 {
     if (r == NULL)
         return;
-    arena_free(r->arena);
+    if (spare == NULL) {
+        arena_reset(r->arena);
+        spare = r->arena;
+    } else {
+        arena_free(r->arena);
+    }
     free(r);
 }

@@ -69,6 +69,11 @@ const char *keyword_name(enum keyword k)
     return k < KW_COUNT ? rows[k].text : "?";
 }
 
+struct span keyword_text(enum keyword k)
+{
+    return k < KW_COUNT ? span_of(rows[k].text, rows[k].size) : SPAN_LITERAL("?");
+}
+
 enum keyword_shape keyword_shape(enum keyword k)
 {
     return k < KW_COUNT ? rows[k].shape : SHAPE_DATA;

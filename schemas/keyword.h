@@ -102,6 +102,7 @@ enum keyword {
 enum keyword keyword_find(struct span key);
 enum keyword keyword_find_raw(struct span key); // as JSON has it between the quotes, escapes too
 const char *keyword_name(enum keyword k);
+struct span keyword_text(enum keyword k);
 enum keyword_shape keyword_shape(enum keyword k);
 
 // A JSON type as a bit, so that a set of them is an unsigned.

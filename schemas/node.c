@@ -72,18 +72,24 @@ uint64_t schema_node_hash(struct node *n)
     return n->hash = h;
 }
 
-static int write_key(struct buffer *out, struct span key)
+// A comma where one is due, a key, and what stands behind it as far as it is known already.
+static int write_pair(struct buffer *out, bool comma, struct span key, struct span value)
 {
-    char *room;
-    int rc = buffer_reserve(out, key.size + 3, &room);
+    char *at;
+    int rc = buffer_reserve(out, key.size + value.size + 4, &at);
     if (rc != 0)
         return rc;
-    room[0] = '"';
+    if (comma)
+        *at++ = ',';
+    *at++ = '"';
     if (key.size > 0)
-        memcpy(room + 1, key.data, key.size);
-    room[key.size + 1] = '"';
-    room[key.size + 2] = ':';
-    buffer_commit(out, key.size + 3);
+        memcpy(at, key.data, key.size);
+    at += key.size;
+    *at++ = '"';
+    *at++ = ':';
+    if (value.size > 0)
+        memcpy(at, value.data, value.size);
+    buffer_commit(out, key.size + value.size + 3 + comma);
     return 0;
 }
 
@@ -92,38 +98,32 @@ static int write_many(const struct member *m, struct buffer *out)
     bool map = m->kind == MEMBER_MAP;
     int rc = buffer_append_char(out, map ? '{' : '[');
     for (uint32_t i = 0; i < m->count && rc == 0; i++) {
-        if (i > 0)
+        if (map)
+            rc = write_pair(out, i > 0, m->as.map[i].key, SPAN_NONE);
+        else if (i > 0)
             rc = buffer_append_char(out, ',');
-        if (rc == 0 && map)
-            rc = write_key(out, m->as.map[i].key);
         if (rc == 0)
             rc = schema_node_write(map ? m->as.map[i].node : m->as.list[i], out);
     }
     return rc == 0 ? buffer_append_char(out, map ? '}' : ']') : rc;
 }
 
-static int write_member(const struct member *m, struct buffer *out)
+static int write_member(const struct member *m, bool comma, struct buffer *out)
 {
-    struct span key = m->keyword == KW_UNKNOWN
-                          ? m->key
-                          : span_from_string(keyword_name((enum keyword)m->keyword));
-    int rc = write_key(out, key);
-    if (rc != 0)
+    enum keyword k = (enum keyword)m->keyword;
+    struct span key = k == KW_UNKNOWN ? m->key : keyword_text(k);
+    bool raw = m->kind == MEMBER_RAW;
+    int rc = write_pair(out, comma, key, raw ? m->as.raw : SPAN_NONE);
+    if (rc != 0 || raw)
         return rc;
-    if (m->kind == MEMBER_RAW)
-        return buffer_append(out, m->as.raw);
     return m->kind == MEMBER_NODE ? schema_node_write(m->as.node, out) : write_many(m, out);
 }
 
 static int write_node(const struct node *n, struct buffer *out)
 {
     int rc = buffer_append_char(out, '{');
-    for (uint32_t i = 0; i < n->count && rc == 0; i++) {
-        if (i > 0)
-            rc = buffer_append_char(out, ',');
-        if (rc == 0)
-            rc = write_member(&n->members[i], out);
-    }
+    for (uint32_t i = 0; i < n->count && rc == 0; i++)
+        rc = write_member(&n->members[i], i > 0, out);
     return rc == 0 ? buffer_append_char(out, '}') : rc;
 }
 

@@ -295,20 +295,22 @@ struct node *with_notes(struct flattener *f, struct view *v, struct node *n, str
     g->v = v;
     g->s = s;
     g->types = v->types;
-    list_notes(g, &g->front, &g->back);
-    place_description(g, &g->front, &g->back);
+    struct builder front, back;
+    front.count = back.count = 0;
+    list_notes(g, &front, &back);
+    place_description(g, &front, &back);
     struct builder *out = &g->b;
     out->count = n->count;
     memcpy(out->member, n->members, n->count * sizeof *n->members);
-    for (unsigned i = 0; i < g->front.count; i++)
-        drop_member(out, (enum keyword)g->front.member[i].keyword);
-    for (unsigned i = 0; i < g->back.count; i++)
-        drop_member(out, (enum keyword)g->back.member[i].keyword);
-    memmove(&out->member[g->front.count], out->member, out->count * sizeof out->member[0]);
-    memcpy(out->member, g->front.member, g->front.count * sizeof out->member[0]);
-    out->count += g->front.count;
-    memcpy(&out->member[out->count], g->back.member, g->back.count * sizeof out->member[0]);
-    out->count += g->back.count;
+    for (unsigned i = 0; i < front.count; i++)
+        drop_member(out, (enum keyword)front.member[i].keyword);
+    for (unsigned i = 0; i < back.count; i++)
+        drop_member(out, (enum keyword)back.member[i].keyword);
+    memmove(&out->member[front.count], out->member, out->count * sizeof out->member[0]);
+    memcpy(out->member, front.member, front.count * sizeof out->member[0]);
+    out->count += front.count;
+    memcpy(&out->member[out->count], back.member, back.count * sizeof out->member[0]);
+    out->count += back.count;
     struct node *with = schema_node_new(f, out);
     with->takes_null = n->takes_null;
     with->is_null = n->is_null;

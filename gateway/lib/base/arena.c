@@ -29,6 +29,15 @@ struct arena *arena_new(size_t limit_bytes)
     return a;
 }
 
+static struct block *add_block(struct arena *a, size_t needed);
+
+struct arena *arena_new_sized(size_t limit_bytes, size_t first_bytes)
+{
+    struct arena *a = arena_new(limit_bytes);
+    (void)add_block(a, first_bytes);
+    return a;
+}
+
 void arena_reset(struct arena *a)
 {
     struct block *b = a->blocks;

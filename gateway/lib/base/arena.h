@@ -10,6 +10,8 @@
 struct arena;
 
 struct arena *arena_new(size_t limit_bytes);
+// With room for this much from the start, which arena_reset keeps.
+struct arena *arena_new_sized(size_t limit_bytes, size_t first_bytes);
 void arena_free(struct arena *a);
 void arena_reset(struct arena *a); // all content gone, the first block is kept
 

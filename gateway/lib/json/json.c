@@ -9,49 +9,6 @@
 #include "gateway/lib/json/token.h"
 #include "gateway/lib/json/utf8.h"
 
-struct span json_source(const struct json *j)
-{
-    return j->source;
-}
-
-size_t json_size(const struct json *j)
-{
-    return j->count;
-}
-
-enum json_type json_type(const struct json *j, int node)
-{
-    return token_exists(j, node) ? (enum json_type)j->tokens[node].type : JSON_ABSENT;
-}
-
-struct span json_raw(const struct json *j, int node)
-{
-    if (!token_exists(j, node))
-        return SPAN_NONE;
-    const struct token *t = &j->tokens[node];
-    return span_of(j->source.data + t->start, t->end - t->start);
-}
-
-// The child whose tokens begin at `at`: its value, where a key stands there.
-static int child_at(const struct json *j, uint32_t at, uint32_t parent)
-{
-    if (at >= j->count || j->tokens[at].parent != parent)
-        return JSON_NONE;
-    return (int)(at + (j->tokens[at].type == TOKEN_KEY));
-}
-
-int json_first(const struct json *j, int node)
-{
-    return token_exists(j, node) ? child_at(j, (uint32_t)node + 1, (uint32_t)node) : JSON_NONE;
-}
-
-int json_next(const struct json *j, int node)
-{
-    if (!token_exists(j, node) || j->tokens[node].parent == TOKEN_NO_PARENT)
-        return JSON_NONE;
-    return child_at(j, j->tokens[node].after, j->tokens[node].parent);
-}
-
 size_t json_count(const struct json *j, int node)
 {
     size_t count = 0;
@@ -67,27 +24,9 @@ int json_parent(const struct json *j, int node)
     return (int)j->tokens[node].parent;
 }
 
-static const struct token *key_token(const struct json *j, int node)
-{
-    if (!token_exists(j, node) || node == 0 || j->tokens[node - 1].type != TOKEN_KEY)
-        return NULL;
-    return &j->tokens[node - 1];
-}
-
-static struct span between_quotes(const struct json *j, const struct token *t)
-{
-    return span_of(j->source.data + t->start + 1, t->end - t->start - 2);
-}
-
-struct span json_key_raw(const struct json *j, int node)
-{
-    const struct token *key = key_token(j, node);
-    return key != NULL ? between_quotes(j, key) : SPAN_NONE;
-}
-
 size_t json_member_start(const struct json *j, int node)
 {
-    const struct token *key = key_token(j, node);
+    const struct token *key = token_key(j, node);
     if (key != NULL)
         return key->start;
     return token_exists(j, node) ? j->tokens[node].start : 0;
@@ -95,7 +34,7 @@ size_t json_member_start(const struct json *j, int node)
 
 static bool token_is(const struct json *j, const struct token *t, struct span text)
 {
-    struct span raw = between_quotes(j, t);
+    struct span raw = token_between_quotes(j, t);
     return t->escaped ? text_equals(raw, text) : span_equals(raw, text);
 }
 
@@ -128,7 +67,7 @@ int json_at(const struct json *j, int node, size_t index)
 // A key as text, lone surrogates told apart. Points into the source where there are no escapes.
 static struct span key_text(const struct json *j, const struct token *key, struct buffer *scratch)
 {
-    struct span raw = between_quotes(j, key);
+    struct span raw = token_between_quotes(j, key);
     if (!key->escaped)
         return raw;
     buffer_clear(scratch);
@@ -177,7 +116,7 @@ static int append_pointer_token(struct buffer *out, struct span text)
 
 static int append_step(const struct json *j, int node, struct buffer *out)
 {
-    const struct token *key = key_token(j, node);
+    const struct token *key = token_key(j, node);
     if (key == NULL) {
         size_t index = 0;
         for (int n = json_first(j, json_parent(j, node)); n != node; n = json_next(j, n))
@@ -186,7 +125,7 @@ static int append_step(const struct json *j, int node, struct buffer *out)
     }
     struct buffer text;
     buffer_init(&text, j->source.size);
-    int rc = json_unescape(between_quotes(j, key), &text) ? 0 : FAULT_TOO_LARGE;
+    int rc = json_unescape(token_between_quotes(j, key), &text) ? 0 : FAULT_TOO_LARGE;
     if (rc == 0)
         rc = buffer_append_char(out, '/');
     if (rc == 0)
@@ -224,7 +163,7 @@ bool json_string(const struct json *j, int node, struct buffer *out)
 {
     if (json_type(j, node) != JSON_STRING)
         return false;
-    return json_unescape(between_quotes(j, &j->tokens[node]), out);
+    return json_unescape(token_between_quotes(j, &j->tokens[node]), out);
 }
 
 bool json_string_arena(const struct json *j, int node, struct arena *arena, struct span *out)
@@ -235,7 +174,7 @@ bool json_string_arena(const struct json *j, int node, struct arena *arena, stru
     struct buffer unescaped;
     buffer_init(&unescaped, j->source.size);
     if (!json_string_plain(j, node, &text)) {
-        (void)json_unescape(between_quotes(j, &j->tokens[node]), &unescaped);
+        (void)json_unescape(token_between_quotes(j, &j->tokens[node]), &unescaped);
         text = buffer_span(&unescaped);
     }
     text = arena_copy(arena, text);
@@ -256,6 +195,6 @@ bool json_string_plain(const struct json *j, int node, struct span *out)
 {
     if (json_type(j, node) != JSON_STRING || j->tokens[node].escaped)
         return false;
-    *out = between_quotes(j, &j->tokens[node]);
+    *out = token_between_quotes(j, &j->tokens[node]);
     return true;
 }

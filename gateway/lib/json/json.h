@@ -13,6 +13,7 @@
 #include "gateway/lib/base/buffer.h"
 #include "gateway/lib/base/failure.h"
 #include "gateway/lib/base/span.h"
+#include "gateway/lib/json/token.h"
 
 enum json_type {
     JSON_ABSENT, // the type of JSON_NONE
@@ -44,21 +45,21 @@ struct json; // a parsed document; owns its tokens, borrows its source
 int json_parse(struct span source, const struct json_limits *limits, struct json **out,
                struct failure *why);
 void json_free(struct json *j);
-struct span json_source(const struct json *j);
-size_t json_size(const struct json *j); // every node is below it
+static inline struct span json_source(const struct json *j);
+static inline size_t json_size(const struct json *j); // every node is below it
 
-enum json_type json_type(const struct json *j, int node);
+static inline enum json_type json_type(const struct json *j, int node);
 // The node's exact bytes in the source (a string with its quotes, an object with its braces).
-struct span json_raw(const struct json *j, int node);
+static inline struct span json_raw(const struct json *j, int node);
 
 // Children. An object's children are its values; the key stands beside each.
-int json_first(const struct json *j, int node);
-int json_next(const struct json *j, int node);
+static inline int json_first(const struct json *j, int node);
+static inline int json_next(const struct json *j, int node);
 // Children of an array or object, else 0. Like json_at and json_get it walks: not in a loop.
 size_t json_count(const struct json *j, int node);
 // The key of a value inside an object, as in the source without its quotes (escapes kept);
 // absent elsewhere.
-struct span json_key_raw(const struct json *j, int node);
+static inline struct span json_key_raw(const struct json *j, int node);
 // Where this member begins in the source: at its key's quote, or at an array element itself.
 size_t json_member_start(const struct json *j, int node);
 int json_parent(const struct json *j, int node);
@@ -89,5 +90,68 @@ bool json_string_plain(const struct json *j, int node, struct span *out);
 
 // Unescapes what stands between two quotes; the same rules as json_string.
 bool json_unescape(struct span raw, struct buffer *out);
+
+// What walking a document asks at every step.
+
+static inline struct span json_source(const struct json *j)
+{
+    return j->source;
+}
+
+static inline size_t json_size(const struct json *j)
+{
+    return j->count;
+}
+
+static inline enum json_type json_type(const struct json *j, int node)
+{
+    return token_exists(j, node) ? (enum json_type)j->tokens[node].type : JSON_ABSENT;
+}
+
+static inline struct span json_raw(const struct json *j, int node)
+{
+    if (!token_exists(j, node))
+        return SPAN_NONE;
+    const struct token *t = &j->tokens[node];
+    return span_of(j->source.data + t->start, t->end - t->start);
+}
+
+// The child whose tokens begin at `at`: its value, where a key stands there.
+static inline int token_child(const struct json *j, uint32_t at, uint32_t parent)
+{
+    if (at >= j->count || j->tokens[at].parent != parent)
+        return JSON_NONE;
+    return (int)(at + (j->tokens[at].type == TOKEN_KEY));
+}
+
+static inline int json_first(const struct json *j, int node)
+{
+    return token_exists(j, node) ? token_child(j, (uint32_t)node + 1, (uint32_t)node) : JSON_NONE;
+}
+
+static inline int json_next(const struct json *j, int node)
+{
+    if (!token_exists(j, node) || j->tokens[node].parent == TOKEN_NO_PARENT)
+        return JSON_NONE;
+    return token_child(j, j->tokens[node].after, j->tokens[node].parent);
+}
+
+static inline const struct token *token_key(const struct json *j, int node)
+{
+    if (!token_exists(j, node) || node == 0 || j->tokens[node - 1].type != TOKEN_KEY)
+        return NULL;
+    return &j->tokens[node - 1];
+}
+
+static inline struct span token_between_quotes(const struct json *j, const struct token *t)
+{
+    return span_of(j->source.data + t->start + 1, t->end - t->start - 2);
+}
+
+static inline struct span json_key_raw(const struct json *j, int node)
+{
+    const struct token *key = token_key(j, node);
+    return key != NULL ? token_between_quotes(j, key) : SPAN_NONE;
+}
 
 #endif

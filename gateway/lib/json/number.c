@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "gateway/lib/base/memory.h"
-#include "gateway/lib/json/token.h"
+#include "gateway/lib/json/json.h"
 
 enum { FAR = 1 << 30 }; // an exponent that no 64-bit value reaches
 

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 
 #include "gateway/lib/base/memory.h"
-#include "gateway/lib/json/token.h"
+#include "gateway/lib/json/json.h"
 #include "gateway/lib/json/utf8.h"
 
 const struct json_limits json_limits_default = {
     .bytes = 64U << 20, .tokens = 4U << 20, .depth = 512};
+
+// What a source of some size is given room for at first.
+enum { BYTES_A_TOKEN = 10, FIRST_MOST = 4096 };
 
 enum expect {
     EXPECT_VALUE,         // any value
@@ -68,7 +71,8 @@ static int grow(struct parser *p)
     size_t most = p->limits->tokens < TOKEN_NO_PARENT ? p->limits->tokens : TOKEN_NO_PARENT - 1;
     if (p->capacity >= most)
         return fail(p, FAULT_TOO_LARGE, "more values than are taken");
-    size_t capacity = p->capacity > 0 ? p->capacity * 2 : 64;
+    size_t likely = p->j->source.size / BYTES_A_TOKEN + 8;
+    size_t capacity = p->capacity > 0 ? p->capacity * 2 : likely < FIRST_MOST ? likely : FIRST_MOST;
     if (capacity > most)
         capacity = most;
     struct token *tokens = realloc(p->j->tokens, capacity * sizeof *tokens);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inside of a document, for the files of this folder only.
+// Inside of a document: for the files of this folder, and for the look-ups that json.h inlines.
 //
 // Tokens stand in source order. A member is two tokens, its key and its value behind it. `after` is
 // the index past the token's subtree, so the next sibling, if there is one, stands there.
 #ifndef WRIST_GATEWAY_LIB_JSON_TOKEN_H
 #define WRIST_GATEWAY_LIB_JSON_TOKEN_H
 
-#include "gateway/lib/json/json.h"
+#include "gateway/lib/base/span.h"
 
 enum {
     TOKEN_TYPE_BITS = 4,
