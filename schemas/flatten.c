@@ -16,6 +16,8 @@ enum {
     EXPANSION_LEAST = 512 * 1024, // bytes of source that references may bring in
     EXPANSION_FACTOR = 4,         // or this many times the source
     WORK_MOST = 4 * 1000 * 1000,  // keywords read
+    PROPERTY_LEAST = 5,           // bytes that one takes: `"":{}`
+    VALUE_LEAST = 2,              // of an enum: `1,`
     SETTLE_MOST = 4,              // runs until nothing changes
     ARENA_FIRST = 96 * 1024,      // enough for most tools
 };
@@ -68,11 +70,20 @@ struct span renamed_key(struct flattener *f, struct span key, struct site s)
     return *known;
 }
 
+// False where what is written is too short to break a limit of the provider's.
+static bool may_break_limits(const struct provider *p, size_t size)
+{
+    return p->strict || p->optional_most > 0 || p->unions_most > 0 ||
+           (p->properties_most > 0 && size / PROPERTY_LEAST > p->properties_most) ||
+           (p->enum_most > 0 && size / VALUE_LEAST > p->enum_most) ||
+           (p->text_most > 0 && size > p->text_most);
+}
+
 // Limits count over the whole schema, so they are looked at last.
 static int check_limits(struct flattener *f, struct span written, struct failure *why)
 {
     struct findings *found;
-    if (!f->p->strict && f->p->properties_most == 0)
+    if (!may_break_limits(f->p, written.size))
         return 0;
     int rc = check_schema(written, f->p, &found, why);
     if (rc == 0 && found->refused > 0) {
