@@ -228,7 +228,12 @@ static void index_document(struct document *d, bool names_places)
 static bool read_keywords(struct document *d)
 {
     static const bool names[KW_COUNT + 1] = {
-        [KW_ID] = true, [KW_OLD_ID] = true, [KW_ANCHOR] = true, [KW_DYNAMIC_ANCHOR] = true};
+        [KW_ID] = true,
+        [KW_OLD_ID] = true,
+        [KW_ANCHOR] = true,
+        [KW_DYNAMIC_ANCHOR] = true,
+        [KW_RECURSIVE_ANCHOR] = true,
+    };
     size_t count = json_size(d->json);
     bool any = false;
     d->keyword = arena_alloc_raw(d->arena, count);
