@@ -47,7 +47,7 @@ static void take_plain_keys(struct flattener *f)
 struct span renamed_key(struct flattener *f, struct span key, struct site s)
 {
     static const struct name_rule rule = {.symbols = "_.-", .longest = 64};
-    if (!s.root || !f->p->property_keys || name_is_plain_key(key))
+    if (!s.root || !f->p->property_keys || f->options->keep_keys || name_is_plain_key(key))
         return key;
     struct span *known = table_get(f->renamed, key);
     if (known != NULL)

@@ -15,6 +15,7 @@ struct flatten_options {
     enum schema_kind kind;
     unsigned recursion_depth; // levels a recursive schema is unrolled to; 0: 3
     bool refuse_recursion;    // refuse instead of unrolling
+    bool keep_keys;           // rename no property, whatever the provider's rule is
     bool notes;               // say where each loss is
 };
 

@@ -12,6 +12,7 @@ static const struct json_limits limits = {.bytes = 64U << 20, .tokens = 8U << 20
 struct rewriting {
     const struct json *j;
     struct json_writer w;
+    bool changed;
 };
 
 // Only an escape can say what must not pass.
@@ -26,6 +27,7 @@ static void write_text(struct rewriting *r, struct span raw, bool key)
     buffer_init(&text, raw.size);
     (void)json_unescape(raw, &text);
     // A NUL becomes U+FFFD too; lone surrogates have by now.
+    r->changed = true;
     struct buffer safe;
     buffer_init(&safe, raw.size * 3 + 3);
     struct span all = buffer_span(&text);
@@ -52,6 +54,7 @@ static void write_renamed(struct rewriting *r, int object)
 {
     char key[UNDERSCORES_MAX + 8] = "";
     size_t size = 0;
+    r->changed = true;
     do
         key[size++] = '_';
     while (size < UNDERSCORES_MAX &&
@@ -112,14 +115,15 @@ static void write_value(struct rewriting *r, int node)
         if (json_double(r->j, node, &d))
             json_write_raw(&r->w, raw);
         else
-            json_write_string(&r->w, raw);
+            json_write_string(&r->w, raw), r->changed = true;
         return;
     default:
         json_write_raw(&r->w, raw);
     }
 }
 
-static int write_document(const struct json *j, int node, bool wrap, struct buffer *out)
+static int write_document(const struct json *j, int node, bool wrap, bool *changed,
+                          struct buffer *out)
 {
     struct rewriting r = {.j = j};
     json_writer_init(&r.w, out);
@@ -131,6 +135,7 @@ static int write_document(const struct json *j, int node, bool wrap, struct buff
     write_value(&r, node);
     if (wrapped)
         json_object_close(&r.w);
+    *changed = r.changed || wrapped;
     return json_writer_finish(&r.w);
 }
 
@@ -142,24 +147,26 @@ int results_rewrite(struct span json, struct buffer *out, struct failure *why)
     int rc = json_parse(json, &limits, &j, why);
     if (rc != 0)
         return rc;
-    rc = write_document(j, JSON_ROOT, true, out);
+    bool changed;
+    rc = write_document(j, JSON_ROOT, true, &changed, out);
     json_free(j);
     return rc == 0 ? 0 : failure_set(why, rc, "the result is too large");
 }
 
-// The text of a block, rewritten, as a JSON string; false where it is no object or array.
+// The text of a block, rewritten, as a JSON string; false where it is no object or array, or has
+// nothing to rewrite: then its bytes stay.
 static bool rewrite_text(const struct json *j, int text, struct buffer *out)
 {
     struct buffer plain, rewritten;
     struct json *inner;
-    bool done = false;
+    bool done = false, changed = false;
     buffer_init(&plain, json_raw(j, text).size);
     buffer_init(&rewritten, json_raw(j, text).size * 4 + 1024);
     if (json_string(j, text, &plain) &&
         json_parse(buffer_span(&plain), &limits, &inner, NULL) == 0) {
         enum json_type type = json_type(inner, JSON_ROOT);
         if ((type == JSON_OBJECT || type == JSON_ARRAY) &&
-            write_document(inner, JSON_ROOT, false, &rewritten) == 0) {
+            write_document(inner, JSON_ROOT, false, &changed, &rewritten) == 0 && changed) {
             struct json_writer w;
             json_writer_init(&w, out);
             json_write_string(&w, buffer_span(&rewritten));
@@ -228,7 +235,8 @@ int results_rewrite_call(struct span result, bool texts, struct buffer *out, str
     json_edit_init(&e, j);
     int node = json_get(j, JSON_ROOT, "structuredContent");
     if (node != JSON_NONE) {
-        rc = write_document(j, node, true, &structured);
+        bool changed;
+        rc = write_document(j, node, true, &changed, &structured);
         if (rc == 0)
             rc = json_edit_replace(&e, node, buffer_span(&structured));
     }

@@ -145,13 +145,17 @@ struct rewritten {
 static int flatten_for(struct listing *l, int schema, enum schema_kind kind, struct buffer *out,
                        struct flatten_result **r, struct failure *why)
 {
-    struct flatten_options options = {.kind = kind};
+    // Results come as the server made them, so their schema is never strict, nor are keys renamed.
+    struct flatten_options options = {.kind = kind, .keep_keys = kind == SCHEMA_OUTPUT};
     struct span raw = json_raw(l->j, schema);
+    const struct provider *otherwise = l->p->otherwise;
+    if (kind == SCHEMA_OUTPUT && l->p->strict && otherwise != NULL)
+        return flatten(raw, otherwise, &options, out, r, why);
     int rc = flatten(raw, l->p, &options, out, r, why);
-    if (rc != FAULT_UNSUPPORTED || l->p->otherwise == NULL)
+    if (rc != FAULT_UNSUPPORTED || otherwise == NULL)
         return rc;
     flatten_result_free(*r);
-    return flatten(raw, l->p->otherwise, &options, out, r, why);
+    return flatten(raw, otherwise, &options, out, r, why);
 }
 
 static void rewrite_schema(struct listing *l, int schema, enum schema_kind kind, struct span tool,

@@ -120,6 +120,79 @@ static void a_strict_null_is_left_out_where_the_server_takes_none(void **state)
     tool_map_free(f.map);
 }
 
+static void assert_omitted(const char *schema, const char *call, const char *wanted)
+{
+    struct fixture f;
+    struct json *j;
+    struct buffer list, out;
+    buffer_init(&list, 10000);
+    buffer_init(&out, 10000);
+    buffer_printf(&list, "{\"tools\":[{\"name\":\"t\",\"inputSchema\":%s}]}", schema);
+    buffer_append_char(&list, '\0');
+    rewrite(&f, "openai-strict", buffer_span(&list).data);
+    assert_int_equal(json_parse(span_from_string(call), NULL, &j, NULL), 0);
+    assert_true(tool_map_arguments(f.map, SPAN_LITERAL("t"), j, JSON_ROOT, &out));
+    buffer_append_char(&out, '\0');
+    assert_string_equal(buffer_span(&out).data, wanted);
+    json_free(j);
+    buffer_fini(&list);
+    buffer_fini(&out);
+    buffer_fini(&f.out);
+    tool_map_free(f.map);
+}
+
+static void strict_nulls_are_left_out_below_unions_lists_and_references(void **state)
+{
+    (void)state;
+    // A union that takes no null refuses it as a whole; one with a null branch keeps it.
+    assert_omitted("{\"type\":\"object\",\"properties\":{"
+                   "\"a\":{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"integer\"}]},"
+                   "\"b\":{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"null\"}]},"
+                   "\"c\":{\"allOf\":[{\"type\":\"string\"}]}}}",
+                   "{\"a\":null,\"b\":null,\"c\":null}", "{\"b\":null}");
+    // The branch that the object's kind names says what is optional in it.
+    assert_omitted(
+        "{\"type\":\"object\",\"properties\":{\"l\":{\"type\":\"array\",\"items\":"
+        "{\"anyOf\":[{\"$ref\":\"#/$defs/A\"},{\"$ref\":\"#/$defs/B\"}]}}},\"$defs\":{"
+        "\"A\":{\"type\":\"object\",\"properties\":{\"k\":{\"const\":\"a\"},\"x\":"
+        "{\"type\":\"string\"}},\"required\":[\"k\"]},\"B\":{\"type\":\"object\","
+        "\"properties\":{\"k\":{\"const\":\"b\"},\"x\":{\"type\":[\"string\",\"null\"]}},"
+        "\"required\":[\"k\",\"x\"]}}}",
+        "{\"l\":[{\"k\":\"a\",\"x\":null},{\"k\":\"b\",\"x\":null}]}",
+        "{\"l\":[{\"k\":\"a\"},{\"k\":\"b\",\"x\":null}]}");
+}
+
+static void the_output_schema_is_never_strict_and_keeps_its_keys(void **state)
+{
+    (void)state;
+    static const char list[] = "{\"tools\":[{\"name\":\"t\",\"outputSchema\":{\"type\":"
+                               "\"object\",\"properties\":{\"a b\":{\"type\":\"string\"}}}}]}";
+    static const char *const providers[] = {"openai-strict", "anthropic-strict", "bedrock-strict",
+                                            "deepseek-strict", "anthropic"};
+    struct fixture f;
+    for (size_t i = 0; i < sizeof providers / sizeof *providers; i++) {
+        rewrite(&f, providers[i], list);
+        assert_written(&f, list);
+    }
+}
+
+static void a_header_annotation_stays_where_the_provider_takes_it(void **state)
+{
+    (void)state;
+    static const char list[] =
+        "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\",\"properties\":"
+        "{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"Region\"}}}}]}";
+    static const char *const providers[] = {"openai", "anthropic", "bedrock", "mistral", "groq"};
+    struct fixture f;
+    for (size_t i = 0; i < sizeof providers / sizeof *providers; i++) {
+        rewrite(&f, providers[i], list);
+        assert_written(&f, list);
+    }
+    rewrite(&f, "gemini", list);
+    assert_written(&f, "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\","
+                       "\"properties\":{\"a\":{\"type\":\"string\"}}}}]}");
+}
+
 static void the_output_schema_has_the_names_that_results_get(void **state)
 {
     (void)state;
@@ -171,6 +244,18 @@ static void a_result_for_gemini_has_no_ref_key_in_structure_or_json_text(void **
     buffer_fini(&out);
 }
 
+static void a_json_text_with_nothing_to_rename_keeps_its_bytes(void **state)
+{
+    (void)state;
+    struct buffer out;
+    buffer_init(&out, 10000);
+    struct span result = SPAN_LITERAL(
+        "{\"content\":[{\"type\":\"text\",\"text\":\"{ \\\"a\\\": \\\"$ref\\\" }\"}]}");
+    assert_int_equal(results_rewrite_call(result, true, &out, NULL), 0);
+    assert_true(span_equals(buffer_span(&out), result));
+    buffer_fini(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +264,10 @@ int main(void)
         cmocka_unit_test(what_a_strict_mode_cannot_say_takes_the_form_without_strict),
         cmocka_unit_test(a_schema_of_a_wrong_kind_is_listed_as_open),
         cmocka_unit_test(a_strict_null_is_left_out_where_the_server_takes_none),
+        cmocka_unit_test(strict_nulls_are_left_out_below_unions_lists_and_references),
+        cmocka_unit_test(the_output_schema_is_never_strict_and_keeps_its_keys),
+        cmocka_unit_test(a_header_annotation_stays_where_the_provider_takes_it),
+        cmocka_unit_test(a_json_text_with_nothing_to_rename_keeps_its_bytes),
         cmocka_unit_test(the_output_schema_has_the_names_that_results_get),
         cmocka_unit_test(a_list_without_tools_is_refused),
         cmocka_unit_test(a_result_for_gemini_has_no_ref_key_in_structure_or_json_text),
