@@ -6,6 +6,7 @@
 #include "gateway/lib/json/json.h"
 #include "gateway/lib/json/writer.h"
 #include "schemas/document.h"
+#include "schemas/results.h"
 
 enum { KEY_SIZE = 64 };
 #define KEY "$ref"
@@ -62,20 +63,43 @@ static void write_names(struct renaming *r, int list, const char *renamed)
     json_array_close(&r->w);
 }
 
-static void write_list(struct renaming *r, int list)
+static void write_null(struct renaming *r)
+{
+    json_object_open(&r->w);
+    json_write_key(&r->w, "type");
+    json_write_string(&r->w, SPAN_LITERAL("null"));
+    json_object_close(&r->w);
+}
+
+static void write_list(struct renaming *r, int list, bool or_null)
 {
     json_array_open(&r->w);
     JSON_EACH(schema, r->j, list)
     write_schema(r, schema);
+    if (or_null)
+        write_null(r);
     json_array_close(&r->w);
 }
 
-static void write_value(struct renaming *r, struct span key, int value, const char *renamed)
+// Values that results are compared with get the names that results get.
+static void write_data(struct renaming *r, int value)
+{
+    struct buffer data;
+    buffer_init(&data, r->w.out->limit);
+    if (r->w.fault == 0)
+        r->w.fault = results_rewrite_value(json_raw(r->j, value), &data);
+    json_write_raw(&r->w, buffer_span(&data));
+    buffer_fini(&data);
+}
+
+static void write_value(struct renaming *r, struct span key, int value, const char *renamed,
+                        bool or_null)
 {
     static const char *const maps[] = {"$defs", "definitions", "patternProperties", NULL};
     static const char *const names[] = {"required", "propertyOrdering", NULL};
     static const char *const lists[] = {"anyOf", "oneOf", "allOf", "prefixItems", NULL};
     static const char *const single[] = {"items", "additionalProperties", "contains", NULL};
+    static const char *const data[] = {"enum", "const", NULL};
     enum json_type type = json_type(r->j, value);
     if (type == JSON_OBJECT && span_is(key, "properties"))
         write_map(r, value, renamed);
@@ -84,7 +108,9 @@ static void write_value(struct renaming *r, struct span key, int value, const ch
     else if (type == JSON_ARRAY && is_any(key, names))
         write_names(r, value, renamed);
     else if (type == JSON_ARRAY && is_any(key, lists))
-        write_list(r, value);
+        write_list(r, value, or_null && span_is(key, "anyOf"));
+    else if (is_any(key, data))
+        write_data(r, value);
     else if (is_any(key, single))
         write_schema(r, value);
     else
@@ -99,13 +125,28 @@ static void write_schema(struct renaming *r, int node)
         return;
     }
     free_name(r->j, json_get(r->j, node, "properties"), renamed);
+    // Who validates a result reads JSON Schema, which has no such flag: null is one more branch.
+    bool or_null = json_type(r->j, json_get(r->j, node, "nullable")) == JSON_TRUE;
+    bool apart = or_null && node != JSON_ROOT && json_get(r->j, node, "anyOf") == JSON_NONE;
+    if (apart) {
+        json_object_open(&r->w);
+        json_write_key(&r->w, "anyOf");
+        json_array_open(&r->w);
+    }
     json_object_open(&r->w);
     JSON_EACH(value, r->j, node)
     {
         struct span key = json_key_raw(r->j, value); // flatten writes keywords without escapes
+        if (or_null && span_is(key, "nullable"))
+            continue;
         json_write_key_span(&r->w, key);
-        write_value(r, key, value, renamed);
+        write_value(r, key, value, renamed, or_null);
     }
+    json_object_close(&r->w);
+    if (!apart)
+        return;
+    write_null(r);
+    json_array_close(&r->w);
     json_object_close(&r->w);
 }
 

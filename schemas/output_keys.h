@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An outputSchema beside results in which results.h renames the key "$ref": its properties of that
-// name get the same name, so that a client that validates still accepts the result.
+// name get the same name, as do keys in enum and const, and nullable is said as JSON Schema says
+// it, so that a client that validates still accepts the result.
 #ifndef WRIST_SCHEMAS_OUTPUT_KEYS_H
 #define WRIST_SCHEMAS_OUTPUT_KEYS_H
 

@@ -153,6 +153,18 @@ int results_rewrite(struct span json, struct buffer *out, struct failure *why)
     return rc == 0 ? 0 : failure_set(why, rc, "the result is too large");
 }
 
+int results_rewrite_value(struct span json, struct buffer *out)
+{
+    struct json *j;
+    bool changed;
+    int rc = json_parse(json, &limits, &j, NULL);
+    if (rc != 0)
+        return rc;
+    rc = write_document(j, JSON_ROOT, false, &changed, out);
+    json_free(j);
+    return rc;
+}
+
 // The text of a block, rewritten, as a JSON string; false where it is no object or array, or has
 // nothing to rewrite: then its bytes stay.
 static bool rewrite_text(const struct json *j, int text, struct buffer *out)

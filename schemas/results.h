@@ -12,6 +12,9 @@
 // finite becomes a string. FAULT_PARSE or FAULT_TOO_LARGE with the place.
 int results_rewrite(struct span json, struct buffer *out, struct failure *why);
 
+// The same without the wrap: a value that results are compared with.
+int results_rewrite_value(struct span json, struct buffer *out);
+
 // A `tools/call` result: its structuredContent as above, and, with `texts`, each text block whose
 // whole text is one JSON object or array. Everything else keeps its bytes.
 int results_rewrite_call(struct span result, bool texts, struct buffer *out, struct failure *why);

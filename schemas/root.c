@@ -246,7 +246,8 @@ static bool wraps(const struct flattener *f, const struct view *v)
            (v->never || (v->typed && v->types != TYPE_OBJECT) || !v->typed);
 }
 
-static struct node *wrapped_root(struct flattener *f)
+// Where an object may come too, it comes as it is: then nothing asks for the wrap.
+static struct node *wrapped_root(struct flattener *f, bool always)
 {
     struct builder b;
     b.count = 0;
@@ -257,7 +258,8 @@ static struct node *wrapped_root(struct flattener *f)
                                  inner != NULL ? inner : lower(f, NULL, (struct site){.depth = 1})};
     builder_raw(&b, KW_TYPE, SPAN_LITERAL("\"object\""));
     builder_map(&b, KW_PROPERTIES, map, map[0].node != NULL);
-    builder_raw(&b, KW_REQUIRED, SPAN_LITERAL("[\"result\"]"));
+    if (always || f->p->strict)
+        builder_raw(&b, KW_REQUIRED, SPAN_LITERAL("[\"result\"]"));
     if (f->p->strict)
         builder_raw(&b, KW_ADDITIONAL_PROPERTIES, SPAN_LITERAL("false"));
     builder_raw(&b, KW_DEFS, SPAN_NONE);
@@ -271,7 +273,7 @@ struct node *lower_root(struct flattener *f)
     gather(f, root, v, true);
     struct node *n;
     if (wraps(f, v)) {
-        n = wrapped_root(f);
+        n = wrapped_root(f, v->never || (v->types & TYPE_OBJECT) == 0);
     } else {
         struct active *chain = flattener_alloc(f, (v->entered_count + 1) * sizeof *chain);
         for (unsigned k = 0; k < v->entered_count; k++) {
@@ -288,7 +290,7 @@ struct node *lower_root(struct flattener *f)
     }
     lower_definitions(f);
     if (n == NULL) {
-        n = wrapped_root(f);
+        n = wrapped_root(f, true);
         lower_definitions(f);
     }
     drop_unused_definitions(f, n);
