@@ -129,7 +129,6 @@ static void put_unevaluated(struct building *g)
         builder_node(&g->b, KW_UNEVALUATED_ITEMS, n);
         return;
     }
-    f->unsettled = true;
     flattener_lose(f, LOSS_OPENED, g->v->origin, "unevaluatedItems");
 }
 

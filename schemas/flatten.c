@@ -106,6 +106,7 @@ static int run(struct flattener *f, struct span source, struct buffer *out, stru
     f->j = document_json(f->d);
     f->keyword = document_keywords(f->d);
     f->counts_items = memmem(source.data, source.size, "\"unevaluatedItems\"", 18) != NULL;
+    f->unsettled = f->counts_items; // it may be gone from what comes out
     size_t expansion = source.size * EXPANSION_FACTOR;
     f->expansion_left = expansion > EXPANSION_LEAST ? expansion : EXPANSION_LEAST;
     f->work_left = WORK_MOST;
