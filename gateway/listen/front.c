@@ -203,6 +203,7 @@ void front_drain(struct front *f, void (*drained)(void *owner), void *owner)
     for (size_t i = 0; i < f->count; i++) {
         if (f->doors[i].config == NULL)
             continue;
+        listener_take_rest(f->doors[i].listener);
         listener_close(f->doors[i].listener);
         f->doors[i].listener = NULL;
         http_server_drain(f->doors[i].server, on_door_drained, f);

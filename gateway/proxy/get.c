@@ -8,8 +8,10 @@
 // what comes, until its end. Where nothing can come any more it is held all the same, and empty:
 // some clients ask again for a stream whose answer they have, and would do so again and again.
 #include "gateway/lib/base/memory.h"
+#include "gateway/lib/base/random.h"
 #include "gateway/lib/loop/loop.h"
 #include "gateway/lib/mcp/envelope.h"
+#include "gateway/lib/mcp/sse.h"
 #include "gateway/proxy/inside.h"
 #include "gateway/proxy/mcp_routes.h"
 #include "gateway/proxy/place.h"
@@ -70,6 +72,21 @@ static void close_stream(struct held_stream *h)
     h->is_open = false;
 }
 
+// Where a gateway ends, its clients come again, but not all at once.
+static void tell_when_to_come(struct held_stream *h)
+{
+    enum { SOONEST_MS = 500, SPREAD_MS = 2500 };
+    uint16_t some;
+    struct buffer retry;
+    if (!h->v->proxy->is_ending || h->session.name.revision < MCP_REVISION_2025_11_25)
+        return;
+    random_bytes(&some, sizeof some);
+    buffer_init(&retry, 64);
+    if (sse_write_retry(&retry, SOONEST_MS + (some % SPREAD_MS)) == 0)
+        exchange_write(h->v->ex, buffer_span(&retry));
+    buffer_fini(&retry);
+}
+
 static void on_ended(struct session_stream *s)
 {
     struct held_stream *h = CONTAINER_OF(s, struct held_stream, stream);
@@ -81,6 +98,7 @@ static void on_ended(struct session_stream *s)
         failure_set(&why, FAULT_CLOSED, "the stream ends inside an event");
         exchange_abort(ex, &why);
     } else if (ex != NULL) {
+        tell_when_to_come(h);
         exchange_end(ex);
     }
 }
@@ -295,6 +313,12 @@ void mcp_get_enter(struct visit *v)
     reply_init(&h->reply, v, (struct accept){.events = true}, false);
     if (refuse(h))
         return;
+    if (v->proxy->is_ending) { // on a connection that ends with this answer
+        reply_start_stream(v, SPAN_NONE);
+        tell_when_to_come(h);
+        exchange_end(v->ex);
+        return;
+    }
     struct bind_request ask = place_bind_request(v, &h->place, &h->session);
     struct span last = exchange_header(v->ex, "last-event-id");
     h->is_resumed = last.size > 0 && last.size <= EVENT_ID_BYTES;

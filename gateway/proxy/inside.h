@@ -26,6 +26,7 @@ struct proxy {
     struct tool_lists *tools;  // owned
     struct list posts;         // that have not ended, also those whose clients left
     struct notices *notices;   // owned
+    bool is_ending;            // streams are no longer held
     struct list listeners;     // owned
     struct {
         const struct route *rows; // borrowed

@@ -6,15 +6,20 @@
 
 #define SUBSCRIPTION "\"_meta\":{\"" MCP_META_PREFIX "subscriptionId\":"
 
-static void on_ended(struct session_stream *stream)
+static void write_end(struct post *p)
 {
-    struct post *p = CONTAINER_OF(stream, struct post, listening);
     buffer_clear(&p->out);
     buffer_printf(&p->out,
                   "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"resultType\":\"complete\",",
                   SPAN_ARGS(p->mcp.messages->id));
     buffer_printf(&p->out, SUBSCRIPTION "%.*s}}}", SPAN_ARGS(p->mcp.messages->id));
     reply_message(&p->reply, 200, buffer_span(&p->out));
+}
+
+static void on_ended(struct session_stream *stream)
+{
+    struct post *p = CONTAINER_OF(stream, struct post, listening);
+    write_end(p);
     p->message++;
     post_run(p);
 }
@@ -32,6 +37,10 @@ enum step listen_start(struct post *p, const struct mcp_message *m)
     buffer_append(&p->out, m->id);
     buffer_append_string(&p->out, "}}}");
     reply_message(&p->reply, 200, buffer_span(&p->out));
+    if (p->v->proxy->is_ending) {
+        write_end(p);
+        return STEP_NEXT;
+    }
     p->listening.ended = on_ended;
     id_new(id);
     sessions_put_stream(p->v->proxy->sessions, span_from_string(id), &p->listening);

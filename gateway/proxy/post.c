@@ -342,13 +342,14 @@ static void on_drained(struct visit *v)
 }
 
 // A legacy client that leaves has not cancelled: what runs goes on and its result is dropped. For a
-// modern one, leaving is cancelling. What has not reached the sandbox yet is not sent.
+// modern one, leaving is cancelling, but not where it was this gateway that ended. What has not
+// reached the sandbox yet is not sent.
 static void on_closed(struct visit *v, const struct failure *why)
 {
     struct post *p = v->state;
-    (void)why;
+    bool is_our_end = v->proxy->is_ending && why != NULL && why->fault == FAULT_CLOSED;
     reply_fini(&p->reply);
-    if (p->call != NULL && p->mcp.era == MCP_ERA_MODERN)
+    if (p->call != NULL && p->mcp.era == MCP_ERA_MODERN && !is_our_end)
         serve_cancel(p);
     if (p->call != NULL)
         serve_drained(p);

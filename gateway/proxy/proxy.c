@@ -56,6 +56,7 @@ void proxy_add_routes(struct proxy *p, const struct route *routes, size_t count)
 
 void proxy_end_streams(struct proxy *p)
 {
+    p->is_ending = true;
     sessions_end_all_streams(p->sessions);
 }
 

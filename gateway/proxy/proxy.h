@@ -39,7 +39,8 @@ struct proxy *proxy_new(const struct proxy_options *options);
 void proxy_free(struct proxy *p);
 // More endpoints, as the REST one: rows in the form of route.h, borrowed. Before the first request.
 void proxy_add_routes(struct proxy *p, const struct route *routes, size_t count);
-// Ends held GET streams, so that a drain does not wait for them.
+// Ends held streams, and those that are still opened at once, so that a drain does not wait for
+// them. Calls that are cut from now on are lost, not cancelled.
 void proxy_end_streams(struct proxy *p);
 
 // Loopback listeners answer only to loopback names and allowed hosts. Lives as long as the proxy.

@@ -8,7 +8,7 @@
 #include "gateway/lib/http/h1.h"
 #include "gateway/lib/http/response.h"
 
-enum { LINGER_MS = 2000 };
+enum { LINGER_MS = 2000, LAST_REQUEST_MS = 1000 };
 
 // ---- timers: one, moved lazily, since most requests end long before it is due
 
@@ -111,13 +111,9 @@ void h1_watch_writing(struct h1_connection *c)
 
 void h1_next_request(struct h1_connection *c)
 {
-    if (c->base.server->draining) {
-        h1_linger(c);
-        return;
-    }
     c->state = H1_READING_HEAD;
     h1_parser_next(&c->parser);
-    h1_arm(c, c->base.server->limits.idle_timeout_ms);
+    h1_arm(c, c->base.server->draining ? LAST_REQUEST_MS : c->base.server->limits.idle_timeout_ms);
     if (!c->processing)
         stream_resume(c->base.stream); // what was pipelined
 }
@@ -200,13 +196,13 @@ static const struct stream_ops stream_ops = {
     .closed = on_closed,
 };
 
+// The next head that is sent says that it is the last. A client that was told nothing yet may have
+// a request on its way, which a close would lose: it is waited for a moment.
 static void h1_drain(struct connection *base)
 {
     struct h1_connection *c = CONTAINER_OF(base, struct h1_connection, base);
     if (c->state == H1_READING_HEAD && !h1_parser_has_begun(&c->parser))
-        h1_close(c, NULL);
-    else
-        c->close_after = true;
+        h1_arm(c, LAST_REQUEST_MS);
 }
 
 static void on_server_closing(struct connection *base, const struct failure *why)

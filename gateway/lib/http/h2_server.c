@@ -88,7 +88,9 @@ static void on_flush(struct task *task)
     // A client that reads no answers gets to ask no more.
     if (stream_is_choked(c->base.stream))
         stream_pause(c->base.stream);
-    bool over = !nghttp2_session_want_read(c->session) && !nghttp2_session_want_write(c->session);
+    // Between the two GOAWAYs new requests are taken, though nghttp2 wants no more to read.
+    bool over = c->state != H2_NOTICED && !nghttp2_session_want_read(c->session) &&
+                !nghttp2_session_want_write(c->session);
     if (over || (c->state == H2_ENDING && list_is_empty(&c->streams) &&
                  !nghttp2_session_want_write(c->session)))
         linger(c);

@@ -42,9 +42,12 @@ static void sniffer_close(struct connection *c, const struct failure *why)
     loop_bury(c->server->loop, sniffer, sniffer_free);
 }
 
+enum { FIRST_BYTES_MS = 1000 }; // while the server drains
+
+// Its client is on the way with a request: a handshake, or the first bytes.
 static void sniffer_drain(struct connection *c)
 {
-    sniffer_close(c, NULL);
+    timer_start(&CONTAINER_OF(c, struct sniffer, base)->timer, FIRST_BYTES_MS);
 }
 
 static const struct connection_ops sniffer_ops = {
@@ -55,10 +58,9 @@ static void become(struct sniffer *sniffer, bool h2)
     struct http_server *s = sniffer->base.server;
     timer_cancel(&sniffer->timer);
     loop_bury(s->loop, sniffer, sniffer_free);
-    if (h2)
-        s->open_h2(s, &sniffer->base);
-    else
-        h1_open(s, &sniffer->base);
+    struct connection *c = h2 ? s->open_h2(s, &sniffer->base) : h1_open(s, &sniffer->base);
+    if (s->draining)
+        c->ops->drain(c);
 }
 
 static void on_first_bytes(void *owner, struct buffer *in)
@@ -98,9 +100,10 @@ static void on_sniffer_end(void *owner)
 static void on_sniffer_timer(struct timer *timer)
 {
     struct sniffer *sniffer = CONTAINER_OF(timer, struct sniffer, timer);
-    connection_is_hostile(&sniffer->base, stream_is_shaking_hands(sniffer->base.stream)
-                                              ? HOSTILITY_BROKEN_TLS
-                                              : HOSTILITY_SLOW_HEAD);
+    if (!sniffer->base.server->draining)
+        connection_is_hostile(&sniffer->base, stream_is_shaking_hands(sniffer->base.stream)
+                                                  ? HOSTILITY_BROKEN_TLS
+                                                  : HOSTILITY_SLOW_HEAD);
     sniffer_close(&sniffer->base, NULL);
 }
 

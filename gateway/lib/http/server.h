@@ -43,8 +43,9 @@ void http_server_enable_h2(struct http_server *s);
 // A new connection; the version by ALPN, else by its first bytes (h2 prior knowledge). The server
 // owns the stream. Past the connection limits it is closed at once.
 void http_server_adopt(struct http_server *s, struct stream *stream);
-// No new requests: two-step GOAWAY on h2, `Connection: close` on the next answer on h1, idle
-// connections closed. `drained` comes once when no exchange is left and the connections have
+// No new connections, and soon no requests: two-step GOAWAY on h2, `Connection: close` on the next
+// answer on h1, idle connections closed after a second, in which a request that was on its way
+// comes. `drained` comes once when no exchange is left and the connections have
 // ended, which takes a moment longer, so that the goodbyes are read.
 void http_server_drain(struct http_server *s, void (*drained)(void *owner), void *owner);
 void http_server_close(struct http_server *s); // everything, now; freed after the turn

@@ -66,11 +66,9 @@ static void starve(struct listener *l, int error)
         l->starved(l->owner, error);
 }
 
-static void on_readable(void *owner, int events)
+static void accept_some(struct listener *l, int budget)
 {
-    struct listener *l = owner;
-    (void)events;
-    for (int i = 0; i < l->budget && !l->closed && !l->paused_by_owner; i++) {
+    for (int i = 0; i < budget && !l->closed && !l->paused_by_owner; i++) {
         struct address peer = {.inherited_fd = -1, .size = sizeof peer.storage};
         int fd = accept4(l->fd, (struct sockaddr *)&peer.storage, &peer.size,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -86,6 +84,13 @@ static void on_readable(void *owner, int events)
         set_no_delay(fd, &peer);
         l->accepted(l->owner, fd, &peer);
     }
+}
+
+static void on_readable(void *owner, int events)
+{
+    struct listener *l = owner;
+    (void)events;
+    accept_some(l, l->budget);
 }
 
 static int check_inherited(struct listener *l, struct failure *why)
@@ -188,6 +193,13 @@ void listener_resume(struct listener *l)
     l->paused_by_owner = false;
     timer_cancel(&l->retry);
     update_watch(l);
+}
+
+// A socket that was passed in stays open: its next owner takes them.
+void listener_take_rest(struct listener *l)
+{
+    if (!l->inherited)
+        accept_some(l, DEFAULT_BACKLOG);
 }
 
 void listener_close(struct listener *l)

@@ -28,6 +28,8 @@ struct listener *listener_open(struct loop *loop, const struct listener_options 
 void listener_pause(struct listener *l); // the owner has enough
 void listener_resume(
     struct listener *l); // also after EMFILE, which pauses by itself, again and again
+// Before a close: who has knocked already is let in, since the kernel would reset them.
+void listener_take_rest(struct listener *l);
 void listener_close(struct listener *l);
 const struct address *listener_address(const struct listener *l); // with the port the kernel chose
 

@@ -351,7 +351,7 @@ static void note_drained(void *owner)
     ((struct rig *)owner)->server_drained++;
 }
 
-static void draining_ends_idle_connections_and_lets_calls_finish(void **state)
+static void draining_lets_calls_finish_and_says_that_it_was_the_last(void **state)
 {
     (void)state;
     struct rig rig;
@@ -370,6 +370,77 @@ static void draining_ends_idle_connections_and_lets_calls_finish(void **state)
     rig.client = NULL;
     rig_turns(&rig, 5);
     assert_int_equal(rig.server_drained, 1);
+    rig_close(&rig);
+}
+
+static void drain(struct rig *rig)
+{
+    http_server_drain(rig->server, note_drained, rig);
+    rig_turns(rig, 5);
+}
+
+// A client may send at any moment until it is told; PI-239.
+static void a_request_on_its_way_when_draining_begins_is_answered_as_the_last(void **state)
+{
+    static const char *const before[] = {"", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_COUNT(before); i++) {
+        struct rig rig;
+        rig_open(&rig, 4096, NULL);
+        if (before[i][0] != '\0')
+            rig_send(&rig, before[i]);
+        rig_turns(&rig, 5);
+        drain(&rig);
+        rig_wait_ms(&rig, 750);
+        assert_false(rig.client_ended);
+        rig_send(&rig, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        rig_turns(&rig, 5);
+        assert_int_equal(rig.closed_well, i + 1);
+        assert_int_equal(rig_count(&rig, "connection: close"), 1);
+        assert_true(rig.client_ended);
+        assert_int_equal(http_server_counters(rig.server)->hostile[HOSTILITY_SLOW_HEAD], 0);
+        rig_close(&rig);
+    }
+}
+
+static void an_idle_connection_ends_a_second_after_draining_began(void **state)
+{
+    static const char *const before[] = {"", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_COUNT(before); i++) {
+        struct rig rig;
+        rig_open(&rig, 4096, NULL);
+        if (before[i][0] != '\0')
+            rig_send(&rig, before[i]);
+        rig_turns(&rig, 5);
+        drain(&rig);
+        assert_int_equal(rig.server_drained, 0);
+        rig_wait_ms(&rig, 1250);
+        assert_int_equal(rig.server_drained, 1);
+        assert_int_equal(http_server_counters(rig.server)->hostile[HOSTILITY_SLOW_HEAD], 0);
+        rig_close(&rig);
+    }
+}
+
+static void an_answer_that_had_begun_leaves_room_for_one_request_more(void **state)
+{
+    (void)state;
+    struct rig rig;
+    const struct http_response head = {.status = 200, .content_length = 4};
+    rig_open(&rig, 4096, NULL);
+    rig_send(&rig, "GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
+    rig_turns(&rig, 5);
+    exchange_start(rig.held, &head);
+    rig_turns(&rig, 5);
+    drain(&rig);
+    exchange_write(rig.held, SPAN_LITERAL("late"));
+    exchange_end(rig.held);
+    rig_turns(&rig, 5);
+    assert_int_equal(rig_count(&rig, "connection: close"), 0);
+    rig_send(&rig, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    rig_turns(&rig, 5);
+    assert_int_equal(rig.closed_well, 2);
+    assert_int_equal(rig_count(&rig, "connection: close"), 1);
     rig_close(&rig);
 }
 
@@ -421,7 +492,10 @@ int main(void)
         cmocka_unit_test(a_streamed_answer_goes_out_at_once_and_head_has_no_body),
         cmocka_unit_test(header_values_cannot_split_an_answer),
         cmocka_unit_test(a_client_that_leaves_is_told_to_the_handler_once),
-        cmocka_unit_test(draining_ends_idle_connections_and_lets_calls_finish),
+        cmocka_unit_test(draining_lets_calls_finish_and_says_that_it_was_the_last),
+        cmocka_unit_test(a_request_on_its_way_when_draining_begins_is_answered_as_the_last),
+        cmocka_unit_test(an_idle_connection_ends_a_second_after_draining_began),
+        cmocka_unit_test(an_answer_that_had_begun_leaves_room_for_one_request_more),
         cmocka_unit_test(deadlines_answer_504_where_nothing_was_sent),
         cmocka_unit_test(connections_past_the_limit_are_closed_at_once),
     };

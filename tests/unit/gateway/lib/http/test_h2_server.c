@@ -49,6 +49,47 @@ static void resets_and_aborts_are_told_to_the_other_side(void **state)
     close_peer(&peer);
 }
 
+static void a_connection_that_had_not_spoken_when_draining_began_is_served_and_told(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct peer peer;
+    rig_open(&rig, 1000, NULL);
+    http_server_drain(rig.server, NULL, NULL);
+    rig_turns(&rig, 5);
+    open_peer(&peer, &rig);
+    int32_t get = ask(&peer, "/", NULL);
+    rig_turns(&rig, 20);
+    assert_int_equal(peer.status[get], 200);
+    assert_int_equal(peer.goaways, 1);
+    assert_false(rig.client_ended);
+    rig_wait_ms(&rig, 1250);
+    assert_true(rig.client_ended);
+    close_peer(&peer);
+}
+
+// The first GOAWAY and the request pass each other; PI-239.
+static void
+a_request_on_its_way_to_an_idle_connection_when_draining_begins_is_answered(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct peer peer;
+    rig_open(&rig, 1000, NULL);
+    open_peer(&peer, &rig);
+    int32_t first = ask(&peer, "/", NULL);
+    rig_turns(&rig, 20);
+    assert_int_equal(peer.status[first], 200);
+    http_server_drain(rig.server, NULL, NULL);
+    loop_turn(rig.loop, false); // the server has said it, the client has not read it
+    assert_int_equal(peer.goaways, 0);
+    int32_t second = ask(&peer, "/", NULL);
+    rig_turns(&rig, 20);
+    assert_int_equal(peer.goaways, 1);
+    assert_int_equal(peer.status[second], 200);
+    close_peer(&peer);
+}
+
 static void draining_says_goodbye_in_two_steps(void **state)
 {
     (void)state;
@@ -135,6 +176,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_are_answered_however_they_are_cut),
         cmocka_unit_test(resets_and_aborts_are_told_to_the_other_side),
+        cmocka_unit_test(a_connection_that_had_not_spoken_when_draining_began_is_served_and_told),
+        cmocka_unit_test(
+            a_request_on_its_way_to_an_idle_connection_when_draining_begins_is_answered),
         cmocka_unit_test(draining_says_goodbye_in_two_steps),
         cmocka_unit_test(heads_past_the_bound_get_431),
         cmocka_unit_test(two_hosts_are_refused),
