@@ -2,6 +2,8 @@
 #include "gateway/lib/telemetry/log.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -9,10 +11,12 @@
 #include "gateway/lib/json/utf8.h"
 
 enum {
-    LINE_SIZE = 8192,
+    LINE_SIZE = 4096,  // PIPE_BUF: a pipe takes a line whole or not at all
     TEXT_MOST = 2048,  // of one field, in source bytes
     CLOSING_ROOM = 64, // what ends a line always fits
 };
+
+_Static_assert(LINE_SIZE == PIPE_BUF, "what a pipe takes whole");
 
 static struct {
     const char *program;
@@ -164,12 +168,20 @@ static void put_head(struct line *l, enum log_level level, const char *event)
     put(l, "\"", 1);
 }
 
+// A pipe or socket that its reader lets fill up is not waited for: the line is dropped and counted.
+static bool would_block(void)
+{
+    struct pollfd p = {.fd = log_state.fd, .events = POLLOUT};
+    return poll(&p, 1, 0) == 0;
+}
+
 static void write_line(const struct line *l)
 {
-    ssize_t wrote;
-    do
-        wrote = write(log_state.fd, l->text, l->size);
-    while (wrote < 0 && errno == EINTR);
+    ssize_t wrote = -1;
+    if (!would_block())
+        do
+            wrote = write(log_state.fd, l->text, l->size);
+        while (wrote < 0 && errno == EINTR);
     if (wrote < 0)
         log_state.dropped++;
     else
