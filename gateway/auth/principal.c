@@ -12,8 +12,8 @@ struct principal {
     size_t holds;
     char hash[PRINCIPAL_HASH_SIZE];
     char tenant_hash[ID_SIZE];
-    char *subject, *tenant, *provider; // owned
-    char **profiles;                   // owned; none: all
+    char *issuer, *subject, *tenant, *provider; // owned
+    char **profiles;                            // owned; none: all
     size_t profile_count;
 };
 
@@ -25,16 +25,30 @@ static void hash_part(struct sha256 *s, const char *text)
     sha256_update(s, span_of(text, size));
 }
 
+static void hash_whole(const char *issuer, const char *subject, const char *tenant,
+                       char out[PRINCIPAL_HASH_SIZE])
+{
+    unsigned char digest[SHA256_SIZE];
+    struct sha256 *s = sha256_start();
+    hash_part(s, issuer);
+    hash_part(s, subject);
+    hash_part(s, tenant);
+    sha256_finish(s, digest);
+    hex_encode(span_of(digest, sizeof digest), out);
+}
+
+void principal_hash_beside(const struct principal *p, const char *subject, const char *tenant,
+                           char out[PRINCIPAL_HASH_SIZE])
+{
+    hash_whole(p->issuer, subject, tenant, out);
+}
+
 struct principal *principal_new(const struct principal_values *values)
 {
     unsigned char digest[SHA256_SIZE];
     struct principal *p = memory_new(sizeof *p);
-    struct sha256 *s = sha256_start();
-    hash_part(s, values->issuer);
-    hash_part(s, values->subject);
-    hash_part(s, values->tenant);
-    sha256_finish(s, digest);
-    hex_encode(span_of(digest, sizeof digest), p->hash);
+    hash_whole(values->issuer, values->subject, values->tenant, p->hash);
+    p->issuer = memory_copy_string(values->issuer);
     sha256(span_from_string(values->tenant), digest);
     hex_encode(span_of(digest, ID_SIZE / 2), p->tenant_hash);
     p->holds = 1;
@@ -61,6 +75,7 @@ void principal_drop(struct principal *p)
     for (size_t i = 0; i < p->profile_count; i++)
         free(p->profiles[i]);
     free(p->profiles);
+    free(p->issuer);
     free(p->subject);
     free(p->tenant);
     free(p->provider);

@@ -14,6 +14,9 @@
 struct principal;
 
 const char *principal_hash(const struct principal *p); // SHA-256 over issuer, subject, tenant; hex
+// Of another principal of the same issuer.
+void principal_hash_beside(const struct principal *p, const char *subject, const char *tenant,
+                           char out[PRINCIPAL_HASH_SIZE]);
 const char *principal_subject(const struct principal *p);
 const char *principal_tenant(const struct principal *p);
 const char *principal_tenant_hash(const struct principal *p); // an id's size in hex

@@ -99,6 +99,8 @@ void ward_met_bound(struct ward *w, const struct link_status *status)
                                      .idle_ms = idle_ms,
                                      .absolute_ms = absolute_ms};
     ward_bound(w, &claim, "adopted");
+    if (matches)
+        w->sandbox->grants = kept->grants;
     if (status->idle_ms > 0)
         w->sandbox->last_used_ms -= status->idle_ms;
     if (is_known(b, w))

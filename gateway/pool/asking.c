@@ -55,12 +55,23 @@ struct asking *ask_card(struct ward *w, asking_done *done, void *owner)
     return a;
 }
 
-struct asking *ask_bind(struct ward *w, const char *session, asking_done *done, void *owner)
+struct asking *ask_grant(struct ward *w, const char *principal, bool granted, asking_done *done,
+                         void *owner)
+{
+    struct asking *a = asking_new(w, done, owner);
+    struct link_grant grant = {.generation = w->sandbox->generation, .granted = granted};
+    span_copy_string(span_from_string(principal), grant.principal, sizeof grant.principal);
+    w->b->with.workers->grant(w->b->with.workers_user, w->sandbox, &grant, answered, a);
+    return a;
+}
+
+struct asking *ask_bind(struct ward *w, const char *principal, const char *session,
+                        asking_done *done, void *owner)
 {
     struct asking *a = asking_new(w, done, owner);
     const struct sandbox *s = w->sandbox;
     struct link_bind bind = {.generation = s->generation, .idle_ms = s->idle_ms};
-    memcpy(bind.principal, s->principal, sizeof bind.principal);
+    span_copy_string(span_from_string(principal), bind.principal, sizeof bind.principal);
     span_copy_string(span_from_string(session), bind.session, sizeof bind.session);
     int64_t left = ward_expires_ms(w) - store_now_ms(w->b->store);
     bind.absolute_ms = left > 0 ? left : 1;

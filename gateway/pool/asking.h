@@ -14,7 +14,10 @@ typedef void asking_done(void *owner, struct ward *ward, const struct worker_ans
 
 struct asking *ask_status(struct ward *w, asking_done *done, void *owner);
 struct asking *ask_card(struct ward *w, asking_done *done, void *owner);
-struct asking *ask_bind(struct ward *w, const char *session, asking_done *done, void *owner);
+struct asking *ask_bind(struct ward *w, const char *principal, const char *session,
+                        asking_done *done, void *owner);
+struct asking *ask_grant(struct ward *w, const char *principal, bool granted, asking_done *done,
+                         void *owner);
 void asking_cancel(struct asking *a); // no callback any more
 void askings_cancel_all(struct binder *b);
 

@@ -81,6 +81,17 @@ bool binder_show_sandbox(struct binder *b, const struct principal *principal, st
 size_t binder_list_sandboxes(struct binder *b, const struct principal *principal,
                              struct sandbox_view *out, size_t room);
 
+// Whether that principal may use it: its own, or granted to it by its owner. True while what runs
+// is still being adopted: a request will then be told.
+bool binder_serves_sandbox(struct binder *b, const struct principal *principal,
+                           struct span sandbox);
+// Its owner grants it to another principal, or takes that back. QUOTA: it has enough grants;
+// NOT_FOUND: there is no such sandbox of that owner, or no such grant.
+struct bind_wait *binder_grant_sandbox(struct binder *b, const struct principal *principal,
+                                       struct span sandbox, const char *grantee, bool is_granted,
+                                       void (*done)(void *owner, const struct failure *why),
+                                       void *owner);
+
 // The link to the sandbox, and the headers that every request on it carries. The link is NULL once
 // the sandbox is gone; calls on it have then failed. The rest is valid until the lease is released.
 struct http_client *lease_link(const struct lease *l);

@@ -116,7 +116,7 @@ static void bind_to(struct want *w, struct ward *ward)
                                      .idle_ms = w->idle_ms,
                                      .absolute_ms = w->absolute_ms};
     ward_bound(ward, &claim, "claimed");
-    ask_bind(ward, w->session, bound, w);
+    ask_bind(ward, w->principal, w->session, bound, w);
 }
 
 static void claimed(void *owner, const struct store_answer *answer, const struct failure *why)

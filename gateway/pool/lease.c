@@ -7,7 +7,7 @@
 
 static void rebind_too_late(struct task *task);
 
-struct lease *lease_new(struct ward *ward, const char *session)
+struct lease *lease_new(struct ward *ward, const char *principal, const char *session)
 {
     struct sandbox *s = ward->sandbox;
     struct lease *l = memory_new(sizeof *l);
@@ -16,6 +16,7 @@ struct lease *lease_new(struct ward *ward, const char *session)
     task_init(&l->late, rebind_too_late);
     memcpy(l->sandbox, s->id, sizeof l->sandbox);
     memcpy(l->session, session, sizeof l->session);
+    memcpy(l->principal, principal, sizeof l->principal);
     memcpy(l->authorization, s->authorization, sizeof l->authorization);
     list_append(&ward->leases, &l->node);
     s->leases++;
@@ -44,12 +45,17 @@ static void rebound(void *owner, struct ward *ward, const struct worker_answer *
                     const struct failure *why)
 {
     struct lease *l = owner;
+    struct failure ended;
     (void)answer;
     l->asking = NULL;
     if (why == NULL && l->ward != NULL)
         ward_knows(ward, l->session);
-    else if (ward != NULL && why != NULL && why->fault == FAULT_CONFLICT)
-        ward_end(ward, ENDING_LOST, "its worker refused its principal");
+    else if (ward != NULL && why != NULL && why->fault == FAULT_CONFLICT) {
+        if (strcmp(l->principal, ward->sandbox->principal) == 0)
+            ward_end(ward, ENDING_LOST, "its worker refused its principal");
+        else if (failure_set(&ended, FAULT_NOT_FOUND, "its grant has ended") != 0)
+            why = &ended;
+    }
     l->again(l->owner, why);
 }
 
@@ -71,7 +77,7 @@ void lease_rebind(struct lease *l, void (*again)(void *owner, const struct failu
         return;
     }
     table_remove(l->ward->sessions, span_from_string(l->session));
-    l->asking = ask_bind(l->ward, l->session, rebound, l);
+    l->asking = ask_bind(l->ward, l->principal, l->session, rebound, l);
 }
 
 void lease_report_lost(struct lease *l, const struct failure *why)

@@ -155,7 +155,8 @@ enum wait_kind {
     WAIT_CHECK,
     WAIT_END_SESSION,
     WAIT_END_SANDBOX,
-    WAIT_CREATE
+    WAIT_CREATE,
+    WAIT_GRANT,
 };
 
 struct bind_wait {
@@ -170,6 +171,9 @@ struct bind_wait {
     struct learner learner;
     bool learned;                 // what runs was looked at again
     bool session_checked;         // no tombstone stands against it
+    char grantee[PRINCIPAL_HASH_SIZE];
+    bool is_granted;              // to the grantee, else taken back
+    bool was_granted;             // when it was looked up
     int64_t idle_ms, absolute_ms; // of one that is created
     struct asking *asking;        // whether the worker takes the session
     struct naming *naming;        // the creation under way
@@ -213,6 +217,7 @@ struct lease {
     struct ward *ward; // NULL once the sandbox is gone
     char sandbox[ID_SIZE];
     char session[ID_SIZE];
+    char principal[PRINCIPAL_HASH_SIZE]; // whose use it is
     char authorization[16 + 2 * LINK_SECRET_BYTES];
     struct loop *loop;
     struct asking *asking; // a rebind under way
@@ -270,8 +275,11 @@ void wait_finish(struct bind_wait *w, const struct failure *why, int64_t retry_a
 void wait_free(struct bind_wait *w);
 bool wait_is_view(const struct bind_wait *w); // its session is one of many on a sandbox
 
+// grant.c
+void grant_start(struct bind_wait *w, struct ward *ward);
+
 // lease.c
-struct lease *lease_new(struct ward *ward, const char *session);
+struct lease *lease_new(struct ward *ward, const char *principal, const char *session);
 
 // create.c
 void naming_start(struct bind_wait *w);

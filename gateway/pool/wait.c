@@ -72,7 +72,7 @@ static void give_lease(struct bind_wait *w, struct ward *ward)
 {
     struct bind_wait was = *w;
     wait_free(w);
-    was.got(was.owner, lease_new(ward, was.session), NULL, 0);
+    was.got(was.owner, lease_new(ward, was.principal, was.session), NULL, 0);
 }
 
 static void joined(void *owner, struct ward *ward, const struct worker_answer *answer,
@@ -89,6 +89,10 @@ static void joined(void *owner, struct ward *ward, const struct worker_answer *a
     // The worker's word decides: one that does not take its own principal is not ours any more.
     bool refused = why != NULL && (why->fault == FAULT_CONFLICT || why->fault == FAULT_NOT_FOUND ||
                                    why->fault == FAULT_UNAUTHENTICATED);
+    if (ward != NULL && refused && strcmp(w->principal, ward->sandbox->principal) != 0) {
+        refuse(w, FAULT_NOT_FOUND, "there is no such sandbox"); // its grant has ended
+        return;
+    }
     if (ward != NULL && refused && sandbox_is_bound(ward->sandbox))
         ward_end(ward, ENDING_LOST, "its worker refused its principal");
     if (ward == NULL || !sandbox_is_bound(ward->sandbox)) {
@@ -109,7 +113,7 @@ void wait_take(struct bind_wait *w, struct ward *ward)
         return;
     }
     list_remove(&w->node);
-    w->asking = ask_bind(ward, w->session, joined, w);
+    w->asking = ask_bind(ward, w->principal, w->session, joined, w);
 }
 
 bool wait_is_view(const struct bind_wait *w)
@@ -266,8 +270,9 @@ static void look_up_named(struct bind_wait *w)
     }
     if (ward != NULL && ward_is_over(ward))
         ward_end(ward, ENDING_OVER, "its absolute life is over");
-    if (ward == NULL || !sandbox_is_bound(ward->sandbox) ||
-        strcmp(ward->sandbox->principal, w->principal) != 0) {
+    bool is_owners = w->kind == WAIT_END_SANDBOX || w->kind == WAIT_GRANT;
+    if (ward == NULL || !sandbox_serves(ward->sandbox, w->principal) ||
+        (is_owners && strcmp(ward->sandbox->principal, w->principal) != 0)) {
         refuse(w, FAULT_NOT_FOUND, "there is no such sandbox");
         return;
     }
@@ -275,6 +280,8 @@ static void look_up_named(struct bind_wait *w)
     if (w->kind == WAIT_END_SANDBOX) {
         ward_end(ward, ENDING_DELETED, "its owner deleted it");
         wait_finish(w, NULL, 0);
+    } else if (w->kind == WAIT_GRANT) {
+        grant_start(w, ward);
     } else if (w->kind == WAIT_END_SESSION || !knows(ward, w)) {
         key_of_session(key, w->session);
         binding_bring(w->b, key, w);

@@ -90,6 +90,7 @@ void ward_keep(struct ward *w)
     memcpy(record.profile, s->profile->name, sizeof record.profile);
     memcpy(record.principal, s->principal, sizeof record.principal);
     memcpy(record.tenant, s->tenant, sizeof record.tenant);
+    record.grants = s->grants;
     store_sandbox_put(store, &record, NULL, NULL);
     ward_count(w);
 }

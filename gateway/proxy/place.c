@@ -7,7 +7,8 @@ static void find_by_handle(struct visit *v, struct place *out)
 {
     struct handle_name handle;
     out->is_handle = out->is_dead = true;
-    if (handle_name_open(v->proxy->keyring, v->match.parameters[0], &handle) != 0)
+    if (handle_name_open(v->proxy->keyring, principal_hash(v->principal), v->match.parameters[0],
+                         &handle) != 0)
         return;
     out->profile = config_profile(v->config, handle.profile);
     out->is_dead = out->profile == NULL;
@@ -35,6 +36,11 @@ int place_find(struct visit *v, struct place *out, struct failure *why)
         return 0;
     if (out->profile == NULL)
         return failure_set(why, FAULT_NOT_FOUND, "there is no such profile");
+    if (!principal_may_use(v->principal, out->profile->name) && out->is_handle &&
+        !binder_serves_sandbox(v->proxy->binder, v->principal, span_from_string(out->sandbox))) {
+        out->is_dead = true; // not even its profile is for strangers to know
+        return 0;
+    }
     if (!principal_may_use(v->principal, out->profile->name))
         return failure_set(why, FAULT_DENIED, "this token may not use the profile");
     memcpy(v->profile, out->profile->name, sizeof v->profile);

@@ -142,11 +142,10 @@ static enum step refuse_dead_handle(struct post *p)
 
 static bool is_sandbox_gone(struct post *p)
 {
-    struct sandbox_view view;
     if (!p->place.is_handle)
         return false;
-    return p->place.is_dead || !binder_show_sandbox(p->v->proxy->binder, p->v->principal,
-                                                    span_from_string(p->place.sandbox), &view);
+    return p->place.is_dead || !binder_serves_sandbox(p->v->proxy->binder, p->v->principal,
+                                                      span_from_string(p->place.sandbox));
 }
 
 static enum step find_session(struct post *p)

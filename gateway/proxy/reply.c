@@ -220,8 +220,15 @@ void reply_end(struct reply *r)
 {
     if (r->form == REPLY_ENDED)
         return;
+    // Where the only call was cancelled nothing was said, and that is the answer.
+    if (r->form == REPLY_OPEN && r->accept.events)
+        commit_to_events(r);
+    else if (r->form == REPLY_OPEN)
+        reply_status(r, 202);
     if (r->form == REPLY_ARRAY)
         write_bytes(r, r->is_first ? SPAN_LITERAL("[]") : SPAN_LITERAL("]"));
+    if (r->form == REPLY_ENDED)
+        return;
     if (r->v->ex != NULL)
         exchange_end(r->v->ex);
     set_ended(r);

@@ -9,6 +9,7 @@
 #include "gateway/lib/json/json.h"
 #include "gateway/lib/json/writer.h"
 #include "gateway/pool/binder.h"
+#include "gateway/proxy/grants.h"
 #include "gateway/proxy/inside.h"
 #include "gateway/proxy/sealed.h"
 
@@ -20,7 +21,9 @@ enum {
 
 int sandboxes_open_handle(struct visit *v, struct handle_name *out, struct failure *why)
 {
-    if (handle_name_open(v->proxy->keyring, v->match.parameters[0], out) != 0)
+    if (handle_name_open(v->proxy->keyring, principal_hash(v->principal), v->match.parameters[0],
+                         out) != 0 ||
+        !binder_serves_sandbox(v->proxy->binder, v->principal, span_from_string(out->sandbox)))
         return failure_set(why, FAULT_NOT_FOUND, "there is no such sandbox");
     memcpy(v->sandbox, out->sandbox, sizeof v->sandbox);
     memcpy(v->profile, out->profile, sizeof v->profile);
@@ -43,23 +46,31 @@ static void write_time(struct json_writer *w, const char *key, int64_t wall_ms)
     json_write_member_string(w, key, text);
 }
 
-static void write_row(struct visit *v, const struct sandbox_view *view, struct json_writer *w)
+void sandboxes_write_handle(struct visit *v, const char *grantee, const struct handle_name *name,
+                            struct json_writer *w)
 {
-    struct handle_name name;
     struct buffer handle, url;
-    memcpy(name.sandbox, view->id, sizeof name.sandbox);
-    span_copy_string(span_from_string(view->profile), name.profile, sizeof name.profile);
     buffer_init(&handle, SEALED_TEXT_SIZE);
     buffer_init(&url, ROW_BYTES);
-    if (handle_name_seal(v->proxy->keyring, &name, &handle) != 0)
+    if (handle_name_seal(v->proxy->keyring, grantee, name, &handle) != 0)
         buffer_clear(&handle);
     struct span base = visit_public_url(v), text = buffer_span(&handle);
     if (base.size > 0 && base.data[base.size - 1] == '/')
         base.size--;
     buffer_printf(&url, "%.*s/s/%.*s/mcp", SPAN_ARGS(base), SPAN_ARGS(text));
-    json_object_open(w);
     json_write_member(w, "handle", text);
     json_write_member(w, "mcp_url", buffer_span(&url));
+    buffer_fini(&handle);
+    buffer_fini(&url);
+}
+
+static void write_row(struct visit *v, const struct sandbox_view *view, struct json_writer *w)
+{
+    struct handle_name name;
+    memcpy(name.sandbox, view->id, sizeof name.sandbox);
+    span_copy_string(span_from_string(view->profile), name.profile, sizeof name.profile);
+    json_object_open(w);
+    sandboxes_write_handle(v, "", &name, w);
     json_write_member_string(w, "profile", view->profile);
     json_write_member_string(w, "state", view->state);
     write_time(w, "created_at", view->created_ms);
@@ -67,11 +78,9 @@ static void write_row(struct visit *v, const struct sandbox_view *view, struct j
     json_write_member_i64(w, "idle", view->idle_ms / 1000);
     json_write_member_i64(w, "absolute", (view->expires_ms - view->created_ms) / 1000);
     json_object_close(w);
-    buffer_fini(&handle);
-    buffer_fini(&url);
 }
 
-static void respond_json(struct visit *v, int status, const struct json_writer *w)
+void sandboxes_respond_json(struct visit *v, int status, const struct json_writer *w)
 {
     static const struct http_header headers[] = {
         {SPAN_LITERAL("content-type"), SPAN_LITERAL("application/json")},
@@ -93,7 +102,7 @@ static void respond_row(struct visit *v, int status, const struct sandbox_view *
     buffer_init(&body, ROW_BYTES);
     json_writer_init(&w, &body);
     write_row(v, view, &w);
-    respond_json(v, status, &w);
+    sandboxes_respond_json(v, status, &w);
     buffer_fini(&body);
 }
 
@@ -114,7 +123,7 @@ static void list(struct visit *v)
         write_row(v, &views[i], &w);
     json_array_close(&w);
     json_object_close(&w);
-    respond_json(v, 200, &w);
+    sandboxes_respond_json(v, 200, &w);
     buffer_fini(&body);
     free(views);
 }
@@ -322,6 +331,8 @@ static void create(struct visit *v)
 static const struct route routes[] = {
     {"sandboxes", "/v1/sandboxes", {{"POST", create}, {"GET", list}}},
     {"sandbox", "/v1/sandboxes/{handle}", {{"GET", show}, {"DELETE", end}}},
+    {"sandbox_grants", "/v1/sandboxes/{handle}/grants", {{"POST", grants_make}}},
+    {"sandbox_grant", "/v1/sandboxes/{handle}/grants/{grant}", {{"DELETE", grants_take_back}}},
     {"sandbox_files", "/v1/sandboxes/{handle}/files", {{"PUT", sandboxes_upload}}},
 };
 

@@ -10,11 +10,16 @@ struct failure;
 // For proxy_add_routes.
 const struct route *sandboxes_routes(size_t *count);
 
-// What the files of the endpoint share. The sandbox that the path's handle names, whosever it is;
-// NOT_FOUND in the words that every unknown and every foreign one gets.
+// What the files of the endpoint share. The sandbox that the path's handle names, the
+// asker's own or granted to it; NOT_FOUND in the words that every unknown and foreign one gets.
 struct handle_name;
+struct json_writer;
 int sandboxes_open_handle(struct visit *v, struct handle_name *out, struct failure *why);
 void sandboxes_answer_unknown(struct visit *v);
+// Its members "handle" and "mcp_url"; see handle_name_seal for `grantee`.
+void sandboxes_write_handle(struct visit *v, const char *grantee, const struct handle_name *name,
+                            struct json_writer *w);
+void sandboxes_respond_json(struct visit *v, int status, const struct json_writer *w);
 void sandboxes_upload(struct visit *v);
 
 #endif

@@ -94,21 +94,28 @@ int session_name_open(const struct keyring *ring, const struct principal *princi
     return fault;
 }
 
-int handle_name_seal(const struct keyring *ring, const struct handle_name *name, struct buffer *out)
+int handle_name_seal(const struct keyring *ring, const char *grantee,
+                     const struct handle_name *name, struct buffer *out)
 {
     unsigned char plain[HANDLE_BYTES + PROFILE_NAME_SIZE] = {FORMAT};
     size_t size = strlen(name->profile);
     if (!hex_decode(span_from_string(name->sandbox), plain + 1, RAW_ID))
         return FAULT_INVALID;
     memcpy(plain + HANDLE_BYTES, name->profile, size);
-    return seal_same(ring, "handle", SPAN_LITERAL(""), span_of(plain, HANDLE_BYTES + size), out);
+    return seal_same(ring, "handle", span_from_string(grantee), span_of(plain, HANDLE_BYTES + size),
+                     out);
 }
 
-int handle_name_open(const struct keyring *ring, struct span text, struct handle_name *out)
+int handle_name_open(const struct keyring *ring, const char *principal, struct span text,
+                     struct handle_name *out)
 {
     struct buffer plain;
     buffer_init(&plain, SEALED_TEXT_SIZE);
     int fault = open_sealed(ring, "handle", SPAN_LITERAL(""), text, &plain);
+    if (fault != 0) {
+        buffer_clear(&plain);
+        fault = open_sealed(ring, "handle", span_from_string(principal), text, &plain);
+    }
     struct span s = buffer_span(&plain);
     if (fault != 0 || s.size <= HANDLE_BYTES || s.data[0] != FORMAT ||
         !span_copy_string(span_slice(s, HANDLE_BYTES, s.size), out->profile, PROFILE_NAME_SIZE))

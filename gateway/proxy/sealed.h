@@ -2,7 +2,8 @@
 //
 // Names that clients hold for us. A session id seals {session, issued, revision}, bound to the
 // principal and to the place (profile or sandbox) it was made at, so that anybody else's opens as
-// unknown. A handle seals {sandbox, profile}. Neither opens as the other, or without the key ring.
+// unknown. A handle seals {sandbox, profile}: its owner's as it is, that of a principal it was
+// granted to bound to that one. Neither opens as the other, or without the key ring.
 #ifndef WRIST_GATEWAY_PROXY_SEALED_H
 #define WRIST_GATEWAY_PROXY_SEALED_H
 
@@ -33,8 +34,11 @@ struct handle_name {
     char sandbox[ID_SIZE];
     char profile[PROFILE_NAME_SIZE];
 };
-int handle_name_seal(const struct keyring *ring, const struct handle_name *name,
-                     struct buffer *out);
-int handle_name_open(const struct keyring *ring, struct span text, struct handle_name *out);
+// `grantee` is the hash of the principal whose handle it is to be; "" for the owner.
+int handle_name_seal(const struct keyring *ring, const char *grantee,
+                     const struct handle_name *name, struct buffer *out);
+// For that principal: the owner's handles and those that were made for it.
+int handle_name_open(const struct keyring *ring, const char *principal, struct span text,
+                     struct handle_name *out);
 
 #endif

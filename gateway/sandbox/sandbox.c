@@ -165,6 +165,12 @@ bool sandbox_is_bound(const struct sandbox *s)
     return s->state == SANDBOX_BOUND || s->state == SANDBOX_IDLE;
 }
 
+bool sandbox_serves(const struct sandbox *s, const char *principal)
+{
+    return sandbox_is_bound(s) &&
+           (strcmp(s->principal, principal) == 0 || sandbox_grants_has(&s->grants, principal));
+}
+
 bool sandbox_is_alive(const struct sandbox *s)
 {
     return s->state == SANDBOX_WARM || sandbox_is_bound(s);

@@ -9,6 +9,7 @@
 #include "gateway/lib/base/list.h"
 #include "gateway/lib/control/driver_api.h"
 #include "gateway/lib/control/link.h"
+#include "gateway/store/record.h"
 
 struct fleet;
 struct http_client;
@@ -51,6 +52,7 @@ struct sandbox {
     char digest[DIGEST_SIZE], revision[REVISION_SIZE];
     char principal[PRINCIPAL_HASH_SIZE]; // "" while it is unbound
     char tenant[ID_SIZE];                // of that principal
+    struct sandbox_grants grants;        // who may use it besides
     char authorization[16 + 2 * LINK_SECRET_BYTES];
     struct http_client *link;     // owned; see sandbox_link
     int64_t created_ms;           // wall time
@@ -80,6 +82,8 @@ struct list *fleet_in_state(struct fleet *f, enum sandbox_state state);   // by 
 void sandbox_set_state(struct sandbox *s, enum sandbox_state state, const char *why);
 bool sandbox_is_alive(const struct sandbox *s); // warm, bound or idle
 bool sandbox_is_bound(const struct sandbox *s); // bound or idle
+// Bound to it, or granted to it.
+bool sandbox_serves(const struct sandbox *s, const char *principal);
 
 // The link's secret, derived from the ring's key number `key` (0 is the newest) for this sandbox
 // and generation. False where there is no such key. Also sets the authorization.

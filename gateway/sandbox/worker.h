@@ -21,6 +21,8 @@ typedef void worker_done(void *owner, const struct worker_answer *answer,
 struct worker_ops {
     void (*bind)(void *user, struct sandbox *s, const struct link_bind *bind, worker_done *done,
                  void *owner);
+    void (*grant)(void *user, struct sandbox *s, const struct link_grant *grant, worker_done *done,
+                  void *owner);
     void (*status)(void *user, struct sandbox *s, worker_done *done, void *owner);
     void (*card)(void *user, struct sandbox *s, worker_done *done, void *owner);
     void (*end_session)(void *user, struct sandbox *s, const char *session);

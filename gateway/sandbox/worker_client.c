@@ -55,6 +55,20 @@ static void worker_bind(void *user, struct sandbox *s, const struct link_bind *b
     buffer_fini(&body);
 }
 
+static void worker_grant(void *user, struct sandbox *s, const struct link_grant *grant,
+                         worker_done *done, void *owner)
+{
+    struct buffer body;
+    buffer_init(&body, STATUS_BYTES);
+    link_grant_write(grant, &body); // of our own values: fits
+    struct question_ask ask = {.method = "POST",
+                               .target = "/grant",
+                               .body = buffer_span(&body),
+                               .answer_bytes = STATUS_BYTES};
+    ask_worker(user, s, ask, false, done, owner);
+    buffer_fini(&body);
+}
+
 static void worker_status(void *user, struct sandbox *s, worker_done *done, void *owner)
 {
     struct question_ask ask = {.method = "GET", .target = "/status", .answer_bytes = STATUS_BYTES};
@@ -77,6 +91,7 @@ static void worker_end_session(void *user, struct sandbox *s, const char *sessio
 
 const struct worker_ops worker_client_ops = {
     .bind = worker_bind,
+    .grant = worker_grant,
     .status = worker_status,
     .card = worker_card,
     .end_session = worker_end_session,

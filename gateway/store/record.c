@@ -31,12 +31,84 @@ static const char *or_dash(const char *text)
     return text[0] != '\0' ? text : "-";
 }
 
+// --- grants --------------------------------------------------------------------------------------
+
+static size_t grant_index(const struct sandbox_grants *g, const char *principal)
+{
+    size_t i = 0;
+    while (i < g->count && strcmp(g->principals[i], principal) != 0)
+        i++;
+    return i;
+}
+
+bool sandbox_grants_has(const struct sandbox_grants *g, const char *principal)
+{
+    return grant_index(g, principal) < g->count;
+}
+
+bool sandbox_grants_add(struct sandbox_grants *g, const char *principal)
+{
+    if (sandbox_grants_has(g, principal))
+        return true;
+    if (g->count == LINK_GRANTS_MOST ||
+        !span_copy_string(span_from_string(principal), g->principals[g->count],
+                          sizeof g->principals[0]))
+        return false;
+    g->count++;
+    return true;
+}
+
+void sandbox_grants_remove(struct sandbox_grants *g, const char *principal)
+{
+    size_t i = grant_index(g, principal);
+    if (i == g->count)
+        return;
+    g->count--;
+    memmove(g->principals[i], g->principals[g->count], sizeof g->principals[0]);
+}
+
+// A last field of its own, only where there are any: lines from before grants stay readable.
+static int grants_write(const struct sandbox_grants *g, struct buffer *out)
+{
+    int fault = 0;
+    for (size_t i = 0; i < g->count && fault == 0; i++)
+        fault = buffer_printf(out, "%c%s", i == 0 ? ' ' : ',', g->principals[i]);
+    return fault;
+}
+
+static bool is_hash(struct span text)
+{
+    if (text.size != PRINCIPAL_HASH_SIZE - 1)
+        return false;
+    for (size_t i = 0; i < text.size; i++)
+        if (strchr("0123456789abcdef", text.data[i]) == NULL || text.data[i] == '\0')
+            return false;
+    return true;
+}
+
+static void take_grants(struct span *line, struct sandbox_grants *out, int *fault)
+{
+    char principal[PRINCIPAL_HASH_SIZE];
+    if (*fault != 0 || span_is_absent(*line))
+        return;
+    struct span field = span_split(line, ' ');
+    while (*fault == 0 && !span_is_absent(field)) {
+        struct span one = span_split(&field, ',');
+        if (!is_hash(one) || !span_copy_string(one, principal, sizeof principal) ||
+            sandbox_grants_has(out, principal) || !sandbox_grants_add(out, principal))
+            *fault = FAULT_PARSE;
+    }
+}
+
+// --- lines ---------------------------------------------------------------------------------------
+
 int sandbox_record_write(const struct sandbox_record *r, struct buffer *out)
 {
-    return buffer_printf(out,
-                         "%s %s %s %s %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
-                         r->id, r->profile, or_dash(r->principal), or_dash(r->tenant),
-                         r->generation, r->created_ms, r->claimed_ms, r->idle_ms, r->absolute_ms);
+    int fault =
+        buffer_printf(out, "%s %s %s %s %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
+                      r->id, r->profile, or_dash(r->principal), or_dash(r->tenant), r->generation,
+                      r->created_ms, r->claimed_ms, r->idle_ms, r->absolute_ms);
+    return fault != 0 ? fault : grants_write(&r->grants, out);
 }
 
 int binding_record_write(const struct binding_record *r, struct buffer *out)
@@ -87,6 +159,7 @@ int sandbox_record_parse(struct span line, struct sandbox_record *out, struct fa
     out->claimed_ms = take_number(&line, &fault);
     out->idle_ms = take_number(&line, &fault);
     out->absolute_ms = take_number(&line, &fault);
+    take_grants(&line, &out->grants, &fault);
     return finish(line, fault, "sandbox", why);
 }
 

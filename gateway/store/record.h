@@ -12,6 +12,14 @@ enum {
     STORE_DUE_MAX = 64,
 };
 
+struct sandbox_grants {
+    char principals[LINK_GRANTS_MOST][PRINCIPAL_HASH_SIZE];
+    size_t count;
+};
+bool sandbox_grants_has(const struct sandbox_grants *g, const char *principal);
+bool sandbox_grants_add(struct sandbox_grants *g, const char *principal); // false: there are enough
+void sandbox_grants_remove(struct sandbox_grants *g, const char *principal);
+
 struct sandbox_record {
     char id[ID_SIZE];
     char profile[PROFILE_NAME_SIZE];
@@ -21,6 +29,7 @@ struct sandbox_record {
     int64_t created_ms;           // wall time
     int64_t claimed_ms;           // 0 while it is unbound
     int64_t idle_ms, absolute_ms; // its lives, from the claim
+    struct sandbox_grants grants; // who may use it besides its principal
 };
 
 #define BINDING_STATE_TABLE(X)                                                                     \

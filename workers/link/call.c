@@ -30,6 +30,7 @@ struct call {
     struct task finish;           // tells a result that was there at once
     struct buffer result, told;   // told: with what linters found
     bool has_result;
+    bool is_session_over; // its cancellation is none of its client's
     int64_t started_us;
     void (*ended)(void *owner, struct span result);
     void *owner; // borrowed
@@ -103,11 +104,22 @@ static struct span with_findings(struct call *call, struct span result)
     return buffer_span(&call->told);
 }
 
+static void result_fail(struct call *call, const struct failure *why);
+
 static void call_end(struct call *call, struct span result)
 {
+    struct failure over;
+    bool was_cancelled = span_is_absent(result);
+    if (was_cancelled && call->is_session_over) {
+        failure_set(&over, FAULT_CANCELLED,
+                    "The call was stopped, since its session or grant has ended; a part of it may "
+                    "have run.");
+        result_fail(call, &over);
+        result = buffer_span(&call->result);
+    }
     int64_t us = loop_now_us(call->calls->options.loop) - call->started_us;
     LOG(LOG_INFO, "call.ended", LOG_STRING("tool", call->tool->name), LOG_I64("us", us),
-        LOG_BOOL("cancelled", span_is_absent(result)));
+        LOG_BOOL("cancelled", was_cancelled));
     call_bury(call);
     if (!span_is_absent(result))
         result = with_findings(call, result);
@@ -510,6 +522,11 @@ size_t calls_cancel_link(struct calls *c, struct span link_id)
 size_t calls_cancel_session(struct calls *c, struct span session)
 {
     shells_end_session(c->options.shells, session);
+    LIST_EACH(node, &c->running)
+    {
+        struct call *call = LIST_ENTRY(node, struct call, node);
+        call->is_session_over |= span_is(session, call->session);
+    }
     return cancel(c, &session, NULL, NULL);
 }
 

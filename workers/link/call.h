@@ -31,7 +31,7 @@ struct call_request {
     const struct json *doc; // for the call of call_start, as the spans
     int arguments;          // JSON_NONE: none
     struct span reader;
-    struct span session; // absent: none
+    struct span session; // whose it is; see caller_whose
     struct span id;      // the JSON-RPC id, raw
     struct span link_id; // wrist-call; absent: none
 };
@@ -47,7 +47,8 @@ void call_rename(struct call *call, struct span id, struct span link_id);
 // Cancel what matches; how many did.
 size_t calls_cancel_request(struct calls *c, struct span session, struct span id);
 size_t calls_cancel_link(struct calls *c, struct span link_id);
-// For a session's end: its background shells end as well.
+// For the end of a session, or of a principal's use: its background shells end as well, and its
+// calls have a result that says so.
 size_t calls_cancel_session(struct calls *c, struct span session);
 void calls_cancel_all(struct calls *c);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gateway's own routes: card, bind, status, cancel, sessions, end.
+// The gateway's own routes: card, bind, grant, status, cancel, sessions, end.
 #include "gateway/lib/json/json.h"
 #include "gateway/lib/telemetry/log.h"
 #include "workers/hands/reads.h"
@@ -58,6 +58,37 @@ static void take_bind(struct service *s, struct exchange *ex, struct span body)
 void bind_post(struct service *s, struct exchange *ex)
 {
     body_collect(s, ex, SMALL_BODY, take_bind);
+}
+
+static void end_granted(void *owner, struct span reader)
+{
+    struct service *s = owner;
+    pendings_cancel_session(s->pendings, reader);
+    replay_forget(s->replay, reader);
+    reads_forget(s->options.reads, reader);
+}
+
+static void take_grant(struct service *s, struct exchange *ex, struct span body)
+{
+    struct link_grant grant;
+    struct failure why;
+    int fault = link_grant_parse(body, &grant, &why);
+    if (fault == 0 && grant.granted != 0)
+        fault = hold_grant(s->hold, &grant, &why);
+    else if (fault == 0)
+        fault = hold_revoke(s->hold, &grant, end_granted, s, &why);
+    if (fault != 0) {
+        respond_failure(ex, &why);
+        return;
+    }
+    if (grant.granted == 0) // what came without a session
+        end_granted(s, span_from_string(grant.principal));
+    respond_status(ex, 204);
+}
+
+void grant_post(struct service *s, struct exchange *ex)
+{
+    body_collect(s, ex, SMALL_BODY, take_grant);
 }
 
 static void take_cancel(struct service *s, struct exchange *ex, struct span body)

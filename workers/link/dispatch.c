@@ -86,7 +86,7 @@ static void cancelled(struct service *s, const struct json *doc, const struct mc
 {
     int id = json_get(doc, m->params, "requestId");
     if (id != JSON_NONE)
-        pendings_cancel_request(s->pendings, caller->session, json_raw(doc, id));
+        pendings_cancel_request(s->pendings, caller_whose(caller), json_raw(doc, id));
 }
 
 static const struct {

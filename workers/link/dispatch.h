@@ -17,6 +17,12 @@ struct caller {
     enum mcp_era era;
 };
 
+// Whose its calls and shells are: the session's, or without one the principal's.
+static inline struct span caller_whose(const struct caller *c)
+{
+    return c->session.size > 0 ? c->session : c->reader;
+}
+
 // `answer` gets the response, or is NULL where the message wants none.
 void dispatch_message(struct service *s, const struct json *doc, const struct mcp_message *m,
                       const struct caller *caller, struct answer *answer);

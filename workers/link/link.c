@@ -42,6 +42,7 @@ static const struct route routes[] = {
     {"DELETE", "/mcp", STAND_ALONE, ROUTE_SEEN, mcp_delete},
     {"GET", "/card", LINKED, ROUTE_SEEN, card_get},
     {"POST", "/bind", LINKED, ROUTE_USED, bind_post},
+    {"POST", "/grant", LINKED, ROUTE_SEEN, grant_post},
     {"GET", "/status", LINKED, ROUTE_SEEN, status_get},
     {"POST", "/cancel", LINKED, ROUTE_SEEN, cancel_post},
     {"DELETE", "/sessions/", LINKED, ROUTE_SEEN, session_delete},

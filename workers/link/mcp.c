@@ -51,7 +51,9 @@ static bool linked_caller(struct service *s, struct exchange *ex, struct caller 
                   : !span_is_absent(out->session) ? out->session
                                                   : span_from_string(hold_principal(s->hold));
     bool bound = hold_principal(s->hold)[0] != '\0';
-    if (bound && (span_is_absent(out->session) || hold_has_session(s->hold, out->session)))
+    bool known = span_is_absent(out->session) ? hold_serves(s->hold, out->reader)
+                                              : hold_has_session(s->hold, out->session);
+    if (bound && known)
         return true;
     failure_set(&why, FAULT_NOT_FOUND, "this session is not bound here; nothing ran");
     respond_failure(ex, &why);

@@ -268,7 +268,7 @@ static void begin(struct pending *p, const struct json *doc, const struct mcp_me
         .doc = doc,
         .arguments = m->arguments,
         .reader = caller->reader,
-        .session = caller->session,
+        .session = caller_whose(caller),
         .id = m->id,
         .link_id = caller->link_id,
     };
@@ -291,7 +291,7 @@ void pending_call(struct pendings *all, const struct tool *tool, const struct js
         .tool = tool,
         .era = caller->era,
         .wait = {.gone = on_gone},
-        .session = memory_copy_span(caller->session),
+        .session = memory_copy_span(caller_whose(caller)),
         .started_us = loop_now_us(all->loop),
     };
     memcpy(p->key, key, sizeof p->key);

@@ -36,6 +36,7 @@ void mcp_resume(struct service *s, struct exchange *ex); // linked
 void mcp_delete(struct service *s, struct exchange *ex); // stand-alone
 void card_get(struct service *s, struct exchange *ex);
 void bind_post(struct service *s, struct exchange *ex);
+void grant_post(struct service *s, struct exchange *ex);
 void status_get(struct service *s, struct exchange *ex);
 void cancel_post(struct service *s, struct exchange *ex);
 void session_delete(struct service *s, struct exchange *ex);

@@ -13,6 +13,13 @@ static const struct field bind_rows[] = {
 };
 static const struct fields bind_fields = {"bind", bind_rows, ARRAY_COUNT(bind_rows)};
 
+static const struct field grant_rows[] = {
+    {"principal", FIELD_HASH, FIELD_AT(struct link_grant, principal)},
+    {"generation", FIELD_I64, FIELD_AT(struct link_grant, generation), .least = 1},
+    {"granted", FIELD_I64, FIELD_AT(struct link_grant, granted)},
+};
+static const struct fields grant_fields = {"grant", grant_rows, ARRAY_COUNT(grant_rows)};
+
 static const struct field status_rows[] = {
     {"sandbox", FIELD_ID, FIELD_AT(struct link_status, sandbox)},
     {"generation", FIELD_I64, FIELD_AT(struct link_status, generation), .least = 1},
@@ -32,6 +39,16 @@ int link_bind_write(const struct link_bind *b, struct buffer *out)
 int link_bind_parse(struct span json, struct link_bind *out, struct failure *why)
 {
     return fields_parse(&bind_fields, json, out, sizeof *out, why);
+}
+
+int link_grant_write(const struct link_grant *g, struct buffer *out)
+{
+    return fields_write(&grant_fields, g, out);
+}
+
+int link_grant_parse(struct span json, struct link_grant *out, struct failure *why)
+{
+    return fields_parse(&grant_fields, json, out, sizeof *out, why);
 }
 
 int link_status_write(const struct link_status *s, struct buffer *out)

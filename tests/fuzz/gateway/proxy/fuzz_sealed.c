@@ -34,7 +34,7 @@ static void prepare(void)
     buffer_init(&session, SEALED_TEXT_SIZE);
     buffer_init(&handle, SEALED_TEXT_SIZE);
     assert(session_name_seal(ring, principal, SPAN_LITERAL("trial"), &name, &session) == 0);
-    assert(handle_name_seal(ring, &sandbox, &handle) == 0);
+    assert(handle_name_seal(ring, "", &sandbox, &handle) == 0);
 }
 
 static bool opens(struct span text)
@@ -42,7 +42,7 @@ static bool opens(struct span text)
     struct session_name name;
     struct handle_name sandbox;
     return session_name_open(ring, principal, SPAN_LITERAL("trial"), text, &name) == 0 ||
-           handle_name_open(ring, text, &sandbox) == 0;
+           handle_name_open(ring, "", text, &sandbox) == 0;
 }
 
 static void change_one(const struct buffer *sealed, uint8_t at, uint8_t by)

@@ -36,6 +36,7 @@ struct box {
     bool exists;
     struct driver_record record;
     char principal[PRINCIPAL_HASH_SIZE];
+    struct sandbox_grants granted;
     char sessions[32][ID_SIZE];
     int session_count;
     int64_t calls;
@@ -357,11 +358,13 @@ static inline void fake_bind(void *user, struct sandbox *s, const struct link_bi
     if (box == NULL)
         return;
     if (box->refuses ||
-        (box->principal[0] != '\0' && strcmp(box->principal, bind->principal) != 0)) {
+        (box->principal[0] != '\0' && strcmp(box->principal, bind->principal) != 0 &&
+         !sandbox_grants_has(&box->granted, bind->principal))) {
         failure_set(&p->why, FAULT_CONFLICT, "bound to another");
         return;
     }
-    memcpy(box->principal, bind->principal, sizeof box->principal);
+    if (!sandbox_grants_has(&box->granted, bind->principal))
+        memcpy(box->principal, bind->principal, sizeof box->principal);
     box->bound_idle_ms = bind->idle_ms;
     if (box->absolute_at == 0)
         box->absolute_at = loop_now_ms(w->loop) + bind->absolute_ms;
@@ -388,8 +391,27 @@ static inline void fake_end_session(void *user, struct sandbox *s, const char *s
             memcpy(box->sessions[i], box->sessions[--box->session_count], ID_SIZE);
 }
 
-static const struct worker_ops fake_worker_ops = {
-    .bind = fake_bind, .status = fake_status, .card = fake_card, .end_session = fake_end_session};
+static inline void fake_grant(void *user, struct sandbox *s, const struct link_grant *grant,
+                              worker_done *done, void *owner)
+{
+    struct world *w = user;
+    struct pending *p = later(w);
+    struct box *box = box_asked(w, s, p, done, owner);
+    if (box == NULL)
+        return;
+    if (!grant->granted && !sandbox_grants_has(&box->granted, grant->principal))
+        failure_set(&p->why, FAULT_NOT_FOUND, "no such grant");
+    else if (!grant->granted)
+        sandbox_grants_remove(&box->granted, grant->principal);
+    else if (!sandbox_grants_add(&box->granted, grant->principal))
+        failure_set(&p->why, FAULT_QUOTA, "it has enough");
+}
+
+static const struct worker_ops fake_worker_ops = {.bind = fake_bind,
+                                                  .grant = fake_grant,
+                                                  .status = fake_status,
+                                                  .card = fake_card,
+                                                  .end_session = fake_end_session};
 
 // The world ---------------------------------------------------------------------------------------
 

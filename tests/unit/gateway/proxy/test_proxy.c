@@ -610,7 +610,7 @@ static void a_handle_names_a_sandbox_of_its_owner(void **state)
     char line[600], ann[1024];
     int status;
     buffer_init(&text, 512);
-    assert_int_equal(handle_name_seal(world.ring, &name, &text), 0);
+    assert_int_equal(handle_name_seal(world.ring, "", &name, &text), 0);
     snprintf(line, sizeof line, "/s/%.*s/mcp", SPAN_ARGS(buffer_span(&text)));
     open_session(line, ANN, ann);
     snprintf(line, sizeof line, "POST /s/%.*s/mcp/", SPAN_ARGS(buffer_span(&text)));
@@ -640,17 +640,24 @@ static void handles_and_session_ids_do_not_open_as_each_other(void **state)
     struct buffer text;
     struct span place = SPAN_LITERAL("trial");
     buffer_init(&text, 512);
-    handle_name_seal(world.ring, &handle, &text);
+    handle_name_seal(world.ring, "", &handle, &text);
     struct session_name opened;
     struct handle_name named;
-    assert_int_equal(handle_name_open(world.ring, buffer_span(&text), &named), 0);
+    assert_int_equal(handle_name_open(world.ring, "", buffer_span(&text), &named), 0);
     assert_string_equal(named.sandbox, handle.sandbox);
     assert_string_equal(named.profile, handle.profile);
     assert_int_equal(session_name_open(world.ring, world.ann, place, buffer_span(&text), &opened),
                      FAULT_NOT_FOUND);
     buffer_clear(&text);
+    handle_name_seal(world.ring, "bob", &handle, &text);
+    assert_int_equal(handle_name_open(world.ring, "bob", buffer_span(&text), &named), 0);
+    assert_string_equal(named.sandbox, handle.sandbox);
+    assert_int_equal(handle_name_open(world.ring, "ann", buffer_span(&text), &named),
+                     FAULT_NOT_FOUND);
+    assert_int_equal(handle_name_open(world.ring, "", buffer_span(&text), &named), FAULT_NOT_FOUND);
+    buffer_clear(&text);
     session_name_seal(world.ring, world.ann, place, &session, &text);
-    assert_int_equal(handle_name_open(world.ring, buffer_span(&text), &named), FAULT_NOT_FOUND);
+    assert_int_equal(handle_name_open(world.ring, "", buffer_span(&text), &named), FAULT_NOT_FOUND);
     assert_int_equal(session_name_open(world.ring, world.bob, place, buffer_span(&text), &opened),
                      FAULT_NOT_FOUND);
     assert_int_equal(session_name_open(world.ring, world.ann, place, buffer_span(&text), &opened),
