@@ -23,7 +23,8 @@ struct bind_request {
 };
 
 // `done` comes once, from the loop, with a lease or a failure:
-//   LOST         the workspace is gone, nothing ran; told once, the next request gets a new sandbox
+//   LOST         the workspace is gone, nothing ran; told to every request that came before the
+//                first was told, the next one gets a new sandbox
 //   NOT_FOUND    the session or sandbox has ended, or is somebody else's
 //   QUOTA        the text says which limit; retry_after_ms of the failure's wait
 //   UNAVAILABLE  no sandbox can be started now, the text says why

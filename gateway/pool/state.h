@@ -171,6 +171,7 @@ struct bind_wait {
     struct learner learner;
     bool learned;                 // what runs was looked at again
     bool session_checked;         // no tombstone stands against it
+    bool is_lost; // what it was meant for is gone, and another request was told so
     char grantee[PRINCIPAL_HASH_SIZE];
     bool is_granted;              // to the grantee, else taken back
     bool was_granted;             // when it was looked up

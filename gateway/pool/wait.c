@@ -121,16 +121,22 @@ bool wait_is_view(const struct bind_wait *w)
     return w->sandbox[0] != '\0' || w->profile->bind == BIND_MODE_PRINCIPAL;
 }
 
+// Of what an unnamed sandbox is bound to.
+static void key_of_target(char key[STORE_NAME_SIZE], const struct bind_wait *w)
+{
+    if (w->session[0] != '\0' && w->profile->bind == BIND_MODE_SESSION)
+        key_of_session(key, w->session);
+    else
+        key_of_principal(key, w->principal, w->profile);
+}
+
 // Where the request's calls go, if that is alive and known here.
 static struct ward *target(const struct bind_wait *w)
 {
     char key[STORE_NAME_SIZE];
     if (w->sandbox[0] != '\0')
         return ward_find(w->b, span_from_string(w->sandbox));
-    if (w->session[0] != '\0' && w->profile->bind == BIND_MODE_SESSION)
-        key_of_session(key, w->session);
-    else
-        key_of_principal(key, w->principal, w->profile);
+    key_of_target(key, w);
     struct binding *binding = binding_find(w->b, key);
     return binding != NULL ? binding->ward : NULL;
 }
@@ -186,10 +192,28 @@ static void settle_free(struct bind_wait *w, struct binding *binding)
         binding_want(binding, w);
 }
 
+// Whoever asked before the loss was told meant the old workspace: none of it may run in the new
+// one.
+static void mark_lost(const struct binding *binding)
+{
+    char key[STORE_NAME_SIZE];
+    LIST_EACH(node, &binding->b->waits)
+    {
+        struct bind_wait *w = LIST_ENTRY(node, struct bind_wait, all);
+        if (w->kind != WAIT_LEASE || w->sandbox[0] != '\0')
+            continue;
+        key_of_target(key, w);
+        w->is_lost |= strcmp(key, binding->record.key) == 0 &&
+                      strcmp(w->principal, binding->record.principal) == 0;
+    }
+}
+
 static void settle_lost(struct bind_wait *w, struct binding *binding)
 {
-    if (w->kind == WAIT_LEASE)
+    if (w->kind == WAIT_LEASE && !w->is_lost) {
+        mark_lost(binding);
         binding_told(binding);
+    }
     refuse(w, FAULT_LOST, "the sandbox is gone, and its workspace with it; nothing ran");
 }
 
@@ -208,6 +232,10 @@ void wait_settle(struct bind_wait *w, struct binding *binding)
     }
     if (w->kind == WAIT_END_SESSION) {
         end_whole(w, binding);
+        return;
+    }
+    if (w->is_lost) {
+        settle_lost(w, binding);
         return;
     }
     switch (r->state) {

@@ -159,6 +159,59 @@ static void reaching_one_that_is_being_bound_waits_for_it(void **state)
     lease_release(reached.lease);
 }
 
+static void every_call_that_came_before_a_loss_was_told_is_told_of_it(void **state)
+{
+    struct world *w = *state;
+    for (int profile = 0; profile < 2; profile++) {
+        struct ask asks[20];
+        world_open(w);
+        struct session s = session_new(w, w->alice, profile);
+        struct session other = session_new(w, w->bob, profile);
+        struct ask first = call(w, &s), bobs = call(w, &other);
+        box_dies(w, box_find(w, first.sandbox));
+        int creations = w->created;
+        for (int i = 0; i < 20; i++)
+            begin(w, &s, &asks[i]);
+        struct ask beside = call(w, &other);
+        assert_string_equal(beside.sandbox, bobs.sandbox);
+        for (int i = 0; i < 20; i++) {
+            assert_int_equal(asks[i].count, 1);
+            assert_int_equal(asks[i].fault, FAULT_LOST);
+            assert_null(asks[i].lease);
+        }
+        assert_int_equal(w->created, creations); // nobody asked for a new one
+        struct ask next = call(w, &s);
+        assert_int_equal(next.fault, 0);
+        assert_string_not_equal(next.sandbox, first.sandbox);
+        world_close(w);
+    }
+    world_open(w);
+}
+
+static void a_call_that_waits_for_its_worker_when_that_is_lost_is_told_of_it(void **state)
+{
+    struct world *w = *state;
+    struct ask joining, waiting;
+    world_open(w);
+    struct session one = session_new(w, w->alice, 1), two = session_new(w, w->alice, 1);
+    struct ask first = call(w, &one);
+    begin(w, &two, &joining); // its worker has not heard of this session
+    loop_turn(w->loop, false);
+    begin(w, &one, &waiting);
+    box_dies(w, box_find(w, first.sandbox));
+    world_turn(w);
+    assert_int_equal(joining.count, 1);
+    assert_int_equal(waiting.count, 1);
+    assert_int_equal(waiting.fault, FAULT_LOST);
+    assert_true(joining.fault == FAULT_LOST || joining.lease != NULL);
+    if (joining.lease != NULL) {
+        assert_string_equal(joining.sandbox, first.sandbox); // and it has no link any more
+        assert_null(lease_link(joining.lease));
+        lease_release(joining.lease);
+    }
+    assert_int_equal(call(w, &two).fault, 0);
+}
+
 static void with_on_loss_end_a_lost_sandbox_ends_the_session(void **state)
 {
     struct world *w = *state;
@@ -396,6 +449,8 @@ int main(void)
         IN_WORLD(a_lost_sandbox_is_told_once_and_then_replaced),
         IN_WORLD(reaching_a_sandbox_starts_none_and_consumes_no_loss),
         IN_WORLD(reaching_one_that_is_being_bound_waits_for_it),
+        IN_WORLD(every_call_that_came_before_a_loss_was_told_is_told_of_it),
+        IN_WORLD(a_call_that_waits_for_its_worker_when_that_is_lost_is_told_of_it),
         IN_WORLD(with_on_loss_end_a_lost_sandbox_ends_the_session),
         IN_WORLD(a_lost_shared_sandbox_with_on_loss_end_ends_the_sessions_that_saw_it),
         IN_WORLD(a_lease_outlives_its_sandbox_without_a_link),
