@@ -7,6 +7,7 @@
 
 #include "gateway/lib/loop/loop.h"
 #include "gateway/proxy/dispatch.h"
+#include "gateway/proxy/parameters.h"
 
 enum {
     ARENA_BYTES = 1 << 20,
@@ -209,6 +210,24 @@ static enum step judge_session(struct post *p)
     return STEP_NEXT;
 }
 
+// What the client was told to mirror stands in the list it got, in its provider's dialect.
+static enum step check_parameters(struct post *p)
+{
+    const struct mcp_message *m = p->mcp.messages;
+    struct failure why;
+    if (p->mcp.era != MCP_ERA_MODERN || m->method != MCP_METHOD_TOOLS_CALL || p->v->ex == NULL ||
+        p->place.profile == NULL)
+        return STEP_NEXT;
+    const struct card *card = binder_card(p->v->proxy->binder, p->place.profile, &why);
+    if (card == NULL)
+        return STEP_NEXT;
+    const struct tool_list *list = tool_lists_get(p->v->proxy->tools, card, p->provider);
+    if (parameters_check(list->parameters, p->v->ex, p->doc, m->name, m->arguments, p->arena,
+                         &why) != 0)
+        return post_refuse(p, 400, MCP_ERROR_HEADERS, m->id, why.text);
+    return STEP_NEXT;
+}
+
 // --- what wants no answer ------------------------------------------------------------------------
 
 static void forward_notice(struct post *p, const struct mcp_message *m)
@@ -299,12 +318,19 @@ static const struct {
     const char *name;
     enum step (*run)(struct post *p);
 } steps[] = {
-    {"check head", check_head},       {"read body", read_body},
-    {"parse body", parse_body},       {"classify", classify},
-    {"find session", find_session},   {"check session", check_session},
-    {"judge session", judge_session}, {"choose provider", translate_choose},
-    {"take notices", take_notices},   {"bind sandbox", bind_sandbox},
-    {"judge binding", judge_binding}, {"serve messages", serve_messages},
+    {"check head", check_head},
+    {"read body", read_body},
+    {"parse body", parse_body},
+    {"classify", classify},
+    {"find session", find_session},
+    {"check session", check_session},
+    {"judge session", judge_session},
+    {"choose provider", translate_choose},
+    {"check parameters", check_parameters},
+    {"take notices", take_notices},
+    {"bind sandbox", bind_sandbox},
+    {"judge binding", judge_binding},
+    {"serve messages", serve_messages},
 };
 
 // The end may free the post: nothing of it is touched afterwards.

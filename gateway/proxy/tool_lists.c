@@ -5,6 +5,7 @@
 #include "gateway/lib/base/table.h"
 #include "gateway/lib/telemetry/log.h"
 #include "gateway/pool/binder.h"
+#include "gateway/proxy/parameters.h"
 
 enum { LIST_BYTES = 16 << 20 };
 #define PREFIX "{\"tools\":"
@@ -30,6 +31,7 @@ void tool_lists_free(struct tool_lists *l)
     void *row;
     for (size_t at = 0; table_next(l->rows, &at, NULL, &row);) {
         struct kept_list *kept = row;
+        parameters_free(kept->list.parameters);
         tool_map_free(kept->list.map);
         buffer_fini(&kept->text);
         memory_free_at(&kept);
@@ -38,13 +40,10 @@ void tool_lists_free(struct tool_lists *l)
     memory_free_at(&l);
 }
 
-static struct kept_list *make(const struct card *card, const struct provider *provider)
+static void rewrite(struct kept_list *kept, struct span tools, const struct provider *provider)
 {
-    struct kept_list *kept = memory_new(sizeof *kept);
-    struct span tools = card_member(card, "tools");
     struct buffer result;
     struct failure why = {0};
-    buffer_init(&kept->text, LIST_BYTES);
     buffer_init(&result, LIST_BYTES);
     buffer_append_string(&result, PREFIX);
     buffer_append(&result, tools);
@@ -57,6 +56,19 @@ static struct kept_list *make(const struct card *card, const struct provider *pr
     else
         LOG(LOG_WARN, "tools.rewrite", LOG_STRING("provider", provider->name), LOG_FAILURE(&why));
     buffer_fini(&result);
+}
+
+static struct kept_list *make(const struct card *card, const struct provider *provider)
+{
+    struct kept_list *kept = memory_new(sizeof *kept);
+    struct span tools = card_member(card, "tools");
+    buffer_init(&kept->text, LIST_BYTES);
+    if (provider != NULL)
+        rewrite(kept, tools, provider);
+    else
+        kept->list.tools = tools;
+    kept->list.parameters =
+        parameters_new(span_is_absent(kept->list.tools) ? tools : kept->list.tools);
     return kept;
 }
 
