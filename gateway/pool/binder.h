@@ -83,7 +83,7 @@ size_t binder_list_sandboxes(struct binder *b, const struct principal *principal
                              struct sandbox_view *out, size_t room);
 
 // Whether that principal may use it: its own, or granted to it by its owner. True while what runs
-// is still being adopted: a request will then be told.
+// is still being adopted, or another replica may know it: a request will then be told.
 bool binder_serves_sandbox(struct binder *b, const struct principal *principal,
                            struct span sandbox);
 // Its owner grants it to another principal, or takes that back. QUOTA: it has enough grants;

@@ -8,7 +8,7 @@
 bool binder_serves_sandbox(struct binder *b, const struct principal *principal, struct span sandbox)
 {
     const struct ward *ward = ward_find(b, sandbox);
-    if (!b->adopted)
+    if (!b->adopted || (ward == NULL && store_is_shared(b->store)))
         return true; // who asks for it will wait, and then be told
     return ward != NULL && sandbox_serves(ward->sandbox, principal_hash(principal));
 }

@@ -169,9 +169,9 @@ struct bind_wait {
     int64_t issued_ms;
     char sandbox[ID_SIZE]; // "" where none was named
     struct learner learner;
-    bool learned;                 // what runs was looked at again
-    bool session_checked;         // no tombstone stands against it
-    bool is_lost; // what it was meant for is gone, and another request was told so
+    bool learned;         // what runs was looked at again
+    bool session_checked; // no tombstone stands against it
+    bool is_lost;         // what it was meant for is gone, and another request was told so
     char grantee[PRINCIPAL_HASH_SIZE];
     bool is_granted;              // to the grantee, else taken back
     bool was_granted;             // when it was looked up
