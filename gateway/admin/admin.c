@@ -3,10 +3,11 @@
 
 #include "gateway/lib/base/buffer.h"
 #include "gateway/lib/base/memory.h"
+#include "gateway/lib/json/writer.h"
 #include "gateway/lib/telemetry/metrics.h"
 #include "gateway/pool/setup.h"
 
-enum { METRICS_MOST = 8 * 1024 * 1024 };
+enum { METRICS_MOST = 8 * 1024 * 1024, POOLS_MOST = 256 * 1024 };
 
 static void respond(struct exchange *ex, int status, const char *type, struct span body)
 {
@@ -57,6 +58,20 @@ static void answer_metrics(struct admin *a, struct exchange *ex)
     buffer_fini(&out);
 }
 
+static void answer_pools(struct admin *a, struct exchange *ex)
+{
+    struct buffer out;
+    struct json_writer w;
+    buffer_init(&out, POOLS_MOST);
+    json_writer_init(&w, &out);
+    binder_report(a->binder, &w);
+    if (json_writer_finish(&w) == 0)
+        respond(ex, 200, "application/json", buffer_span(&out));
+    else
+        respond_text(ex, 500, "the pools do not fit\n");
+    buffer_fini(&out);
+}
+
 static const struct {
     const char *path;
     void (*answer)(struct admin *a, struct exchange *ex);
@@ -64,6 +79,7 @@ static const struct {
     {"/healthz", answer_healthz},
     {"/readyz", answer_readyz},
     {"/metrics", answer_metrics},
+    {"/pools", answer_pools},
 };
 
 static void on_request(void *service, struct exchange *ex)
@@ -78,7 +94,7 @@ static void on_request(void *service, struct exchange *ex)
             respond_text(ex, 405, "GET only\n");
         return;
     }
-    respond_text(ex, 404, "there is /healthz, /readyz and /metrics\n");
+    respond_text(ex, 404, "there is /healthz, /readyz, /metrics and /pools\n");
 }
 
 static void on_closed(struct exchange *ex, const struct failure *why)

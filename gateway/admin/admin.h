@@ -6,6 +6,7 @@
 //   GET /healthz   200 while the loop turns
 //   GET /readyz    200 when calls can be served, else 503 with the reason
 //   GET /metrics   Prometheus text
+//   GET /pools     JSON: each profile's sandboxes by state, and why its starts fail
 #ifndef WRIST_GATEWAY_ADMIN_ADMIN_H
 #define WRIST_GATEWAY_ADMIN_ADMIN_H
 

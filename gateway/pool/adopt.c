@@ -369,19 +369,6 @@ static void connected(void *owner)
     timer_start(&b->relist, 0);
 }
 
-// A worker ends itself at the end of either life, and may be first to notice.
-static enum ending ending_of(const struct ward *w)
-{
-    enum { SLACK_MS = 1000 };
-    const struct sandbox *s = w->sandbox;
-    int64_t unused_ms = loop_now_ms(w->b->loop) - s->last_used_ms;
-    if (ward_is_over(w))
-        return ENDING_OVER;
-    if (sandbox_is_bound(s) && s->leases == 0 && unused_ms + SLACK_MS >= s->idle_ms)
-        return ENDING_IDLE;
-    return ENDING_LOST;
-}
-
 static void exited(void *owner, struct span id, int64_t generation, struct span reason)
 {
     struct binder *b = owner;
@@ -391,7 +378,7 @@ static void exited(void *owner, struct span id, int64_t generation, struct span 
         return;
     span_copy_string(span_slice(reason, 0, sizeof text - 1), text, sizeof text);
     if (sandbox_is_alive(w->sandbox))
-        ward_end(w, ending_of(w), text);
+        ward_end(w, ward_ending(w), text);
 }
 
 static void disconnected(void *owner, const struct failure *why)

@@ -6,7 +6,7 @@
 #include "gateway/lib/base/memory.h"
 #include "gateway/pool/state.h"
 
-static int64_t wants_of(const struct pool *p)
+int64_t pool_waiting(const struct pool *p)
 {
     int64_t count = 0;
     for (const struct list *node = p->wanting.next; node != &p->wanting; node = node->next)
@@ -52,7 +52,7 @@ static void fail_surplus(struct pool *p)
     } else if (why.fault != FAULT_QUOTA && why.fault != FAULT_TIMEOUT) {
         why.fault = FAULT_UNAVAILABLE;
     }
-    while (wants_of(p) > coming) // the ones that came last
+    while (pool_waiting(p) > coming) // the ones that came last
         want_fail(LIST_ENTRY(p->wanting.prev, struct want, node), &why, wait_ms);
 }
 
@@ -75,7 +75,7 @@ static bool pace_allows(struct pool *p)
 static bool wants_another(struct pool *p)
 {
     int64_t coming = count_in(p, SANDBOX_CREATING) + count_in(p, SANDBOX_WARM);
-    int64_t waited_for = wants_of(p) + (int64_t)p->claims;
+    int64_t waited_for = pool_waiting(p) + (int64_t)p->claims;
     if (!leads(p->b))
         return coming < waited_for;
     return coming < waited_for + minimum(p) ||

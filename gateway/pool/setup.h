@@ -34,4 +34,8 @@ void binder_close(struct binder *b); // sandboxes stay; waits are dropped withou
 // Ready: what runs was adopted, and the default profile has a card.
 int binder_check_ready(const struct binder *b, struct failure *why);
 
+// One object: each pool's counts, limits, and why its starts fail, where they do.
+struct json_writer;
+void binder_report(const struct binder *b, struct json_writer *w);
+
 #endif

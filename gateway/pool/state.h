@@ -10,6 +10,7 @@
 #define WRIST_GATEWAY_POOL_STATE_H
 
 #include "gateway/lib/base/table.h"
+#include "gateway/lib/json/writer.h"
 #include "gateway/lib/loop/loop.h"
 #include "gateway/lib/loop/timer.h"
 #include "gateway/pool/owner.h"
@@ -237,6 +238,7 @@ void pool_init(struct pool *p, struct binder *b, const struct profile *profile);
 void pool_fini(struct pool *p);
 void pool_match(struct pool *p);
 void pool_refill(struct pool *p);
+int64_t pool_waiting(const struct pool *p); // wants in line
 void pool_start_failed(struct pool *p, const struct failure *why);
 void pool_forgive(struct pool *p);
 void pools_forgive(struct binder *b); // the driver is back: failed starts no longer count
@@ -301,6 +303,7 @@ void ward_bound(struct ward *w, const struct ward_claim *claim, const char *why)
 void ward_note(struct ward *w, const char *key);
 void ward_keep(struct ward *w); // its record, deadlines and quotas in the store
 void ward_end(struct ward *w, enum ending ending, const char *why);
+enum ending ward_ending(const struct ward *w); // what its end means if it has just ended by itself
 bool ward_is_over(const struct ward *w);       // its absolute life
 int64_t ward_expires_ms(const struct ward *w); // the store's time
 void ward_knows(struct ward *w, const char *session);

@@ -95,11 +95,12 @@ static void joined(void *owner, struct ward *ward, const struct worker_answer *a
     }
     if (ward != NULL && refused && sandbox_is_bound(ward->sandbox))
         ward_end(ward, ENDING_LOST, "its worker refused its principal");
+    if (ward != NULL)
+        ward_suspect(ward);
     if (ward == NULL || !sandbox_is_bound(ward->sandbox)) {
         wait_arrive(w); // to be told what became of it
         return;
     }
-    ward_suspect(ward);
     struct failure mine = *why;
     mine.fault = FAULT_UNAVAILABLE;
     failure_prefix(&mine, "the sandbox does not answer");

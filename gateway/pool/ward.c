@@ -265,7 +265,29 @@ void ward_disown(struct ward *w)
     timer_start(&b->relist, 0); // to be met as what it is
 }
 
+// A worker ends itself at the end of either life, and may be first to notice.
+enum ending ward_ending(const struct ward *w)
+{
+    enum { SLACK_MS = 1000 };
+    const struct sandbox *s = w->sandbox;
+    int64_t unused_ms = loop_now_ms(w->b->loop) - s->last_used_ms;
+    if (ward_is_over(w))
+        return ENDING_OVER;
+    if (sandbox_is_bound(s) && s->leases == 0 && unused_ms + SLACK_MS >= s->idle_ms)
+        return ENDING_IDLE;
+    return ENDING_LOST;
+}
+
 // Doubt ---------------------------------------------------------------------------------------
+
+// Then it has ended, and its next call need not wait for the driver to say so.
+static bool is_deserted(struct ward *w)
+{
+    bool deserted = sandbox_is_deserted(w->sandbox);
+    if (deserted)
+        ward_end(w, ward_ending(w), "nobody listens on its link any more");
+    return deserted;
+}
 
 static void looked_after(void *owner, struct ward *w, const struct worker_answer *answer,
                          const struct failure *why)
@@ -279,7 +301,7 @@ static void looked_after(void *owner, struct ward *w, const struct worker_answer
         w->silent = 0;
         return;
     }
-    if (!sandbox_is_alive(w->sandbox))
+    if (!sandbox_is_alive(w->sandbox) || is_deserted(w))
         return;
     if (++w->silent >= SILENT_MOST)
         ward_end(w, ENDING_LOST, "its worker does not answer");
@@ -289,7 +311,7 @@ static void looked_after(void *owner, struct ward *w, const struct worker_answer
 
 void ward_suspect(struct ward *w)
 {
-    if (w->suspected || !sandbox_is_alive(w->sandbox))
+    if (w->suspected || !sandbox_is_alive(w->sandbox) || is_deserted(w))
         return;
     w->suspected = true;
     ask_status(w, looked_after, w->b);

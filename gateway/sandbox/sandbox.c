@@ -238,3 +238,11 @@ struct http_client *sandbox_link(struct sandbox *s)
     s->link = http_client_new(s->fleet->loop, &options);
     return s->link;
 }
+
+bool sandbox_is_deserted(const struct sandbox *s)
+{
+    struct address address;
+    return s->endpoint[0] != '\0' &&
+           address_parse(span_from_string(s->endpoint), &address, NULL) == 0 &&
+           address_is_deserted(&address);
+}

@@ -90,5 +90,8 @@ bool sandbox_serves(const struct sandbox *s, const char *principal);
 bool sandbox_set_secret(struct sandbox *s, size_t key, unsigned char out[LINK_SECRET_BYTES]);
 // The client to its worker, made at first use. NULL where the endpoint is missing or bad.
 struct http_client *sandbox_link(struct sandbox *s);
+// Nobody listens at its endpoint any more: of its worker nothing is left. False where that cannot
+// be told at once.
+bool sandbox_is_deserted(const struct sandbox *s);
 
 #endif

@@ -9,6 +9,7 @@
 
 enum {
     WORKER_DEADLINE_MS = 5000,
+    BIND_DEADLINE_MS = 2500, // a client waits, and there may be another warm one
     STATUS_BYTES = 16 * 1024,
     CARD_BYTES = 4 * 1024 * 1024,
 };
@@ -37,7 +38,8 @@ static void ask_worker(struct loop *loop, struct sandbox *s, struct question_ask
     struct worker_question *q = memory_new(sizeof *q);
     *q = (struct worker_question){.done = done, .owner = owner, .wants_status = wants_status};
     ask.authorization = s->authorization;
-    ask.deadline_ms = WORKER_DEADLINE_MS;
+    if (ask.deadline_ms == 0)
+        ask.deadline_ms = WORKER_DEADLINE_MS;
     question_start(loop, sandbox_link(s), &ask, answered, q);
 }
 
@@ -50,6 +52,7 @@ static void worker_bind(void *user, struct sandbox *s, const struct link_bind *b
     struct question_ask ask = {.method = "POST",
                                .target = "/bind",
                                .body = buffer_span(&body),
+                               .deadline_ms = BIND_DEADLINE_MS,
                                .answer_bytes = STATUS_BYTES};
     ask_worker(user, s, ask, true, done, owner);
     buffer_fini(&body);

@@ -2,10 +2,12 @@
 #include "gateway/lib/net/address.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 static int parse_unix(struct span path, struct address *out, struct failure *why)
 {
@@ -132,4 +134,17 @@ bool address_is_loopback(const struct address *a)
         return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr) ||
                (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) && in6->sin6_addr.s6_addr[12] == 127);
     return a->storage.ss_family == AF_INET && ntohl(in->sin_addr.s_addr) >> 24 == 127;
+}
+
+bool address_is_deserted(const struct address *a)
+{
+    if (!address_is_unix(a))
+        return false;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    bool refused =
+        connect(fd, (const struct sockaddr *)&a->storage, a->size) != 0 && errno == ECONNREFUSED;
+    close(fd);
+    return refused;
 }

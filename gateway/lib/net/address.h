@@ -26,5 +26,8 @@ void address_format(const struct address *a, char out[ADDRESS_TEXT_SIZE]);
 void address_format_host(const struct address *a, char out[ADDRESS_TEXT_SIZE]);
 bool address_is_loopback(const struct address *a); // also unix sockets
 bool address_is_unix(const struct address *a);
+// A unix socket on whose file nobody listens any more: a definite answer, and at once. False for
+// everything else.
+bool address_is_deserted(const struct address *a);
 
 #endif

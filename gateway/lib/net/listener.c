@@ -114,12 +114,8 @@ static void remove_stale_socket(const struct address *a)
     struct stat st;
     if (lstat(un->sun_path, &st) != 0 || !S_ISSOCK(st.st_mode))
         return;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return;
-    if (connect(fd, (const struct sockaddr *)&a->storage, a->size) != 0 && errno == ECONNREFUSED)
+    if (address_is_deserted(a))
         unlink(un->sun_path);
-    close(fd);
 }
 
 // The mode counts from the first moment, so it is set on the socket before it is bound.
