@@ -36,7 +36,8 @@ static const struct key keys[] = {
      .fallback = "false",
      .help = "With tls: false, listen beyond loopback all the same: behind a proxy that has TLS."},
     {"admin", KEY_ADDRESS, KEY_AT(struct config, admin_address), .fallback = "127.0.0.1:9443",
-     .help = "The admin listener: /healthz, /readyz, /metrics, /pools. No token is asked for, so it may be "
+     .help = "The admin listener: /healthz, /readyz, /metrics, /pools. No token is asked for, so "
+             "it may be "
              "loopback or a unix socket only."},
     {"driver", KEY_ADDRESS, KEY_AT(struct config, driver_socket),
      .fallback = "unix:/run/wrist/driver.sock", .help = "The socket of wrist-driver."},
