@@ -53,6 +53,7 @@ static void adoption_may_be_over(struct binder *b)
     if (b->adopted)
         return;
     b->adopted = true;
+    cards_tidy(b);
     free(b->kept);
     b->kept = NULL;
     b->kept_count = 0;
@@ -349,10 +350,14 @@ static void profiles_told(void *owner, const struct driver_answer *answer,
         const struct profile *profile = config_profile(b->with.config, answer->profiles[i].name);
         if (profile == NULL)
             continue;
-        if (answer->profiles[i].digest[0] != '\0')
-            card_load(pool_of(b, profile), answer->profiles[i].digest);
-        pool_revised(pool_of(b, profile), answer->profiles[i].revision);
+        struct pool *p = pool_of(b, profile);
+        memcpy(p->digest, answer->profiles[i].digest, sizeof p->digest);
+        if (p->digest[0] != '\0')
+            card_load(p, p->digest);
+        pool_revised(p, answer->profiles[i].revision);
     }
+    if (why == NULL && b->adopted)
+        cards_tidy(b);
 }
 
 static void ask_profiles(void *owner)

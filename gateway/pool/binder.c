@@ -138,6 +138,11 @@ int binder_check_ready(const struct binder *b, struct failure *why)
     return 0;
 }
 
+int64_t binder_now_ms(const struct binder *b)
+{
+    return store_now_ms(b->store);
+}
+
 // Requests ------------------------------------------------------------------------------------
 
 // A session or sandbox id that does not fit is one that nobody has.

@@ -14,11 +14,14 @@ struct bind_wait; // a request that waits for its sandbox
 struct lease;     // the use of a sandbox by one request
 struct http_client;
 
+// The clock by which sessions are issued and end: wall time that does not jump while we live.
+int64_t binder_now_ms(const struct binder *b);
+
 struct bind_request {
     struct principal *principal;   // borrowed for the call
     const struct profile *profile; // the config's
     struct span session;           // internal session id; absent for a modern client
-    int64_t session_issued_ms;     // wall time; with the session
+    int64_t session_issued_ms;     // binder_now_ms then; with the session
     struct span sandbox;           // id, where a handle named one; else absent
 };
 

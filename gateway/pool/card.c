@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a profile's worker answers to discover, initialize and the lists. Asked once for each digest
 // of image and worker, and kept on disk, so that a restarted gateway answers before anything runs.
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "gateway/lib/base/encode.h"
 #include "gateway/lib/base/memory.h"
@@ -147,6 +150,55 @@ void card_ask(struct ward *w)
         return;
     p->asking_card = true;
     ask_card(w, told, p);
+}
+
+// Whether a profile, or a sandbox that runs, is of this image and worker.
+static bool is_present(struct binder *b, const char *digest)
+{
+    for (size_t i = 0; i < b->pool_count; i++)
+        if (strcmp(b->pools[i].digest, digest) == 0)
+            return true;
+    for (int state = 0; state < SANDBOX_GONE; state++) {
+        struct list *head = fleet_in_state(b->fleet, (enum sandbox_state)state);
+        LIST_EACH(node, head)
+        if (strcmp(LIST_ENTRY(node, struct sandbox, by_state)->digest, digest) == 0)
+            return true;
+    }
+    return false;
+}
+
+// A driver that did not say what some profile is of may still have been asked before.
+static bool all_are_known(const struct binder *b)
+{
+    for (size_t i = 0; i < b->pool_count; i++)
+        if (b->pools[i].digest[0] == '\0')
+            return false;
+    return true;
+}
+
+static void tidy_file(struct binder *b, const char *name)
+{
+    char digest[DIGEST_SIZE], file[FILE_NAME_SIZE];
+    struct span text = span_from_string(name);
+    if (!span_starts_with(text, SPAN_LITERAL("card-")) || text.size != 5 + 64 + 5)
+        return;
+    snprintf(digest, sizeof digest, "sha256:%.64s", name + 5);
+    if (file_name(digest, file) && strcmp(file, name) == 0 && !is_present(b, digest))
+        unlinkat(b->with.directory, name, 0);
+}
+
+void cards_tidy(struct binder *b)
+{
+    if (b->with.directory < 0 || !all_are_known(b))
+        return;
+    int fd = openat(b->with.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    for (struct dirent *e; folder != NULL && (e = readdir(folder)) != NULL;)
+        tidy_file(b, e->d_name);
+    if (folder != NULL)
+        closedir(folder);
+    else if (fd >= 0)
+        close(fd);
 }
 
 const struct card *binder_card(struct binder *b, const struct profile *profile, struct failure *why)

@@ -122,6 +122,7 @@ struct pool {
     struct list rebirths;   // ids whose start failed, for the next starts
     size_t rebirth_count;
     size_t stuck;                 // sandboxes whose removal fails
+    char digest[DIGEST_SIZE];     // of its image and worker; "" until the driver said
     char revision[REVISION_SIZE]; // of what new sandboxes are made of; "" until the driver said
     const struct card *card;      // borrowed from the binder's table
     bool asking_card;
@@ -348,6 +349,7 @@ void pool_revised(struct pool *p, const char *revision); // the driver's word on
 // card.c
 void card_ask(struct ward *w);                      // where its digest has no card yet
 bool card_load(struct pool *p, const char *digest); // from memory or disk
+void cards_tidy(struct binder *b); // off the disk, but those of present profiles and sandboxes
 void cards_free(struct table *cards);
 
 #endif

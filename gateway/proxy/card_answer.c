@@ -40,8 +40,7 @@ static enum step close_result(struct post *p)
 static int make_session(struct post *p, const struct mcp_message *m, enum mcp_revision revision)
 {
     struct visit *v = p->v;
-    struct session_name name = {.issued_ms = clock_wall_ms(loop_clock(v->proxy->loop)),
-                                .revision = revision};
+    struct session_name name = {.issued_ms = binder_now_ms(v->proxy->binder), .revision = revision};
     struct buffer text;
     const struct provider *told =
         dialect_of_client(p->doc, json_get(p->doc, m->params, "clientInfo"));
