@@ -32,8 +32,7 @@ class Bench extends Wrist {
   }
 }
 
-export async function startWrist() {
-  const profile = { warm: 1, bind: "principal", per_principal: 100 };
+export async function startWrist(profile = { warm: 1, bind: "principal", per_principal: 100 }) {
   const wrist = await Bench.start({
     profiles: { trial: { gateway: profile } },
     gateway: {

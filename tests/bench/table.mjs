@@ -50,6 +50,15 @@ function bars(g) {
   return rows;
 }
 
+// Bars are for real sandboxes too: what the gateway keeps of one does not depend on what is in it.
+function sessionRows(s) {
+  const what = `${s.few.count} → ${s.all.count} live sessions on the bench's workers`;
+  return [
+    [`gateway memory per session, ${what}`, `${fixed(s.each / 1024, 1)} KiB`, "≤ 16 KiB", verdict(s.each, 16 << 10)],
+    [`CPU per call, ${what}`, `${fixed(s.few.cpu, 1)} → ${fixed(s.all.cpu, 1)} µs`, "flat (≤ 1.2 ×)", verdict(s.all.cpu / s.few.cpu, 1.2)],
+  ];
+}
+
 function workerRows(w) {
   const note = "reference §12, another machine";
   return [
@@ -61,8 +70,8 @@ function workerRows(w) {
   ];
 }
 
-export function write({ gateway, worker, worst, count, streams }) {
-  const rows = [...(gateway ? bars(gateway) : []), ...(worker ? workerRows(worker) : [])];
+export function write({ gateway, sessions, worker, worst, count, streams }) {
+  const rows = [...(gateway ? bars(gateway) : []), ...(sessions ? sessionRows(sessions) : []), ...(worker ? workerRows(worker) : [])];
   const parts = [`Median of ${count}; generator and upstream on core 0, the proxy on core 1; ${streams} streams. Load average at the start: ${worst}.`,
     table(["figure", "measured", "bar", ""], rows)];
   if (gateway) {

@@ -25,7 +25,7 @@
 enum {
     BODY_BYTES = 1 << 20,
     RESULT_BYTES_MAX = 8 << 20,
-    SANDBOXES_MAX = 8192,
+    SANDBOXES_MAX = 16384,
     CONNECTIONS = 20000,
 };
 

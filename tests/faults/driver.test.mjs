@@ -183,6 +183,7 @@ async function served() {
   return performance.now() - started;
 }
 
+// PI-191, PI-203
 test("a start that fails is told within seconds, with the driver's words and when to come again", { skip }, async () => {
   await warm();
   fake.mode.create = "fail";

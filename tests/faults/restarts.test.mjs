@@ -13,6 +13,7 @@ after(async () => {
   await wrist.stop();
 });
 
+// PI-009, PI-030
 test("kill -9 of the gateway: the session goes on with its workspace", async () => {
   const session = await wrist.session();
   await session.tool("Bash", { command: "echo kept > file" });
@@ -36,6 +37,7 @@ test("kill -9 of the driver: bound sessions are served meanwhile, new ones after
   await session.close();
 });
 
+// PI-218
 test("kill -9 of both: everything is adopted again", async () => {
   const session = await wrist.session();
   await session.tool("Bash", { command: "echo kept > file" });
@@ -117,6 +119,7 @@ test("SIGTERM: not ready, calls in flight finish, streams end, sandboxes stay", 
   await session.close();
 });
 
+// PI-028: over by its absolute life, a session is 404 with a good token.
 test("idle and absolute life end a sandbox, and calls are use", async () => {
   const short = await Wrist.start({ profiles: { trial: { gateway: { warm: 0, idle: "3s", absolute: "9s" } } } });
   try {

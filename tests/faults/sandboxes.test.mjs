@@ -37,6 +37,7 @@ async function recovers(session, call, started) {
   return performance.now() - started;
 }
 
+// PI-203
 test("runc kill under a call", { skip: !isRoot && "needs root" }, async () => {
   const { session, record } = await bound();
   const call = session.tool("Bash", { command: "echo started > proof; sleep 60" });

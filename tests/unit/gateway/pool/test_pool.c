@@ -196,6 +196,7 @@ static void a_start_that_takes_too_long_is_a_timeout_and_leaves_nothing(void **s
     assert_int_equal(bound_count(w), 0);
 }
 
+// PI-200
 static void what_was_started_is_removed_where_its_worker_does_not_answer(void **state)
 {
     struct world *w = *state;

@@ -40,6 +40,7 @@ static void what_is_waited_for_does_not_wait_for_the_refill_rate(void **state)
     }
 }
 
+// PI-212
 static void an_id_whose_start_failed_is_its_next_incarnation(void **state)
 {
     struct world *w = *state;
