@@ -30,9 +30,10 @@ async function recovers(session, call, started) {
   const cut = await call;
   assert.equal(cut.status, 200);
   assert.match(cut.json.error?.message ?? textOf(cut), /may have run/);
+  // While the kernel still takes the sandbox down, a call can meet it: refused, or cut as well.
   let told = await session.tool("Bash", { command: "echo ran > proof" });
-  if (told.status === 503) { // while the kernel still takes the sandbox down: nothing ran, come again
-    assert.ok(Number(told.headers["retry-after"]) >= 1);
+  for (let tries = 0; tries < 3 && told.json.result === undefined; tries++) {
+    assert.ok(told.status === 503 ? Number(told.headers["retry-after"]) >= 1 : /may have run/.test(told.json.error.message), told.text);
     told = await session.tool("Bash", { command: "echo ran > proof" });
   }
   assert.equal(told.json.result?.isError, true, told.text);
