@@ -21,6 +21,10 @@ static const struct command commands[] = {
      "Makes the file of keys that replicas share (0600, whose user must be the gateway's). "
      "Whoever\n"
      "has it can open every session and sandbox. A file that is there stays as it is.\n"},
+    {"store check", store_check_command, "[--admin ADDRESS]",
+     "Has a running gateway compare its store with the sandboxes that run, and heal what differs:\n"
+     "records of nothing are taken out, what fell out of an index is put back. Prints the "
+     "counts.\n"},
     {"schema flatten", schema_flatten_command,
      "--provider P [--kind schema|outputSchema|names|result] [--depth N] (FILE | -)",
      "Rewrites a tool's JSON Schema so that the provider takes it; what was lost is told on\n"

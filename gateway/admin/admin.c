@@ -14,7 +14,7 @@ static void respond(struct exchange *ex, int status, const char *type, struct sp
     struct http_header headers[] = {
         {SPAN_LITERAL("content-type"), span_from_string(type)},
         {SPAN_LITERAL("cache-control"), SPAN_LITERAL("no-store")},
-        {SPAN_LITERAL("allow"), SPAN_LITERAL("GET, HEAD")},
+        {SPAN_LITERAL("allow"), SPAN_LITERAL("GET, HEAD, POST")},
     };
     struct http_response head = {.status = status,
                                  .headers = headers,
@@ -72,14 +72,41 @@ static void answer_pools(struct admin *a, struct exchange *ex)
     buffer_fini(&out);
 }
 
+static void store_checked(void *owner, const struct store_check *found, const struct failure *why)
+{
+    struct exchange *ex = owner;
+    exchange_set_user(ex, NULL);
+    if (why != NULL)
+        respond_text(ex, fault_http_status(why->fault),
+                     arena_printf(exchange_arena(ex), "%s\n", why->text));
+    else
+        respond(ex, 200, "application/json",
+                span_from_string(
+                    arena_printf(exchange_arena(ex),
+                                 "{\"sandboxes\":%lld,\"taken_out\":%lld,\"put_back\":%lld}\n",
+                                 (long long)found->sandboxes, (long long)found->taken_out,
+                                 (long long)found->put_back)));
+}
+
+static void answer_store_check(struct admin *a, struct exchange *ex)
+{
+    exchange_set_user(ex, a);
+    if (binder_check_store(a->binder, store_checked, ex))
+        return;
+    exchange_set_user(ex, NULL);
+    respond_text(ex, 409, "a check is under way\n");
+}
+
 static const struct {
     const char *path;
+    const char *method;
     void (*answer)(struct admin *a, struct exchange *ex);
 } routes[] = {
-    {"/healthz", answer_healthz},
-    {"/readyz", answer_readyz},
-    {"/metrics", answer_metrics},
-    {"/pools", answer_pools},
+    {"/healthz", "GET", answer_healthz},
+    {"/readyz", "GET", answer_readyz},
+    {"/metrics", "GET", answer_metrics},
+    {"/pools", "GET", answer_pools},
+    {"/v1/store/check", "POST", answer_store_check},
 };
 
 static void on_request(void *service, struct exchange *ex)
@@ -88,10 +115,11 @@ static void on_request(void *service, struct exchange *ex)
     for (size_t i = 0; i < ARRAY_COUNT(routes); i++) {
         if (!span_is(exchange_path(ex), routes[i].path))
             continue;
-        if (span_is(method, "GET") || span_is(method, "HEAD"))
+        if (span_is(method, routes[i].method) ||
+            (span_is(method, "HEAD") && routes[i].method[0] == 'G'))
             routes[i].answer(service, ex);
         else
-            respond_text(ex, 405, "GET only\n");
+            respond_text(ex, 405, routes[i].method[0] == 'G' ? "GET only\n" : "POST only\n");
         return;
     }
     respond_text(ex, 404, "there is /healthz, /readyz, /metrics and /pools\n");
@@ -99,8 +127,10 @@ static void on_request(void *service, struct exchange *ex)
 
 static void on_closed(struct exchange *ex, const struct failure *why)
 {
-    (void)ex;
+    struct admin *a = exchange_user(ex); // only while a check is under way for it
     (void)why;
+    if (a != NULL)
+        binder_check_cancel(a->binder);
 }
 
 const struct exchange_ops *admin_exchange_ops(void)

@@ -7,6 +7,7 @@
 //   GET /readyz    200 when calls can be served, else 503 with the reason
 //   GET /metrics   Prometheus text
 //   GET /pools     JSON: each profile's sandboxes by state, and why its starts fail
+//   POST /v1/store/check   compares the store with what runs, heals it, says what differed
 #ifndef WRIST_GATEWAY_ADMIN_ADMIN_H
 #define WRIST_GATEWAY_ADMIN_ADMIN_H
 
@@ -17,7 +18,7 @@ struct metrics;
 
 struct admin { // embedded by its owner; everything borrowed
     struct metrics *metrics;
-    const struct binder *binder;
+    struct binder *binder;
     // Called before the metrics are written: sets gauges that nobody keeps up to date.
     void (*collect)(void *owner);
     void *owner;

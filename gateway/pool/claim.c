@@ -8,7 +8,7 @@
 #include "gateway/pool/asking.h"
 #include "gateway/pool/state.h"
 
-enum { ATTEMPTS_MOST = 3 };
+enum { ATTEMPTS_MOST = 3, EMPTY_MS = 1500 };
 
 static void want_leave(struct want *w)
 {
@@ -153,8 +153,10 @@ static void claimed(void *owner, const struct store_answer *answer, const struct
     // The pool is empty or named one that is gone: either ends with a change that calls the
     // janitor.
     back_in_line(w);
-    if (why != NULL && store_is_shared(b->store)) // what is warm here was claimed by others
+    if (why != NULL && store_is_shared(b->store)) { // what is warm here was claimed elsewhere
+        p->empty_until_ms = loop_now_ms(b->loop) + EMPTY_MS;
         timer_start(&b->relist, 0);
+    }
     if (why == NULL)
         loop_defer(b->loop, &b->janitor);
 }

@@ -37,29 +37,34 @@ static void listed(void *owner, const struct store_answer *answer, const struct 
     struct binder *b = owner;
     struct table *recorded = table_new();
     static char there;
-    int64_t ghosts = 0, missing = 0;
+    struct store_check found = {0};
     for (size_t i = 0; why == NULL && i < answer->count; i++) {
         const struct sandbox_record *r = &answer->sandboxes[i];
         table_put(recorded, span_from_string(r->id), &there);
         if (ward_find(b, span_from_string(r->id)) != NULL || may_be_coming(b, r))
             continue;
         learn_about_ghost(b, r->id);
-        ghosts++;
+        found.taken_out++;
     }
     for (int state = SANDBOX_WARM; why == NULL && state <= SANDBOX_IDLE; state++) {
         struct list *head = fleet_in_state(b->fleet, state);
         LIST_EACH(node, head)
         {
             const struct sandbox *s = LIST_ENTRY(node, struct sandbox, by_state);
+            found.sandboxes++;
             if (table_get(recorded, span_from_string(s->id)) != NULL)
                 continue;
             ward_keep(s->owner);
-            missing++;
+            found.put_back++;
         }
     }
     table_free(recorded);
-    if (ghosts + missing > 0)
-        LOG(LOG_WARN, "store.healed", LOG_I64("ghosts", ghosts), LOG_I64("missing", missing));
+    if (found.taken_out + found.put_back > 0)
+        LOG(LOG_WARN, "store.healed", LOG_I64("taken_out", found.taken_out),
+            LOG_I64("put_back", found.put_back));
+    if (b->checked != NULL)
+        b->checked(b->check_owner, &found, why);
+    b->checked = NULL;
 }
 
 void heal_now(struct binder *b)
@@ -71,6 +76,24 @@ void heal_now(struct binder *b)
     }
     store_sandbox_list(b->store, listed, b);
     b->heal_at_ms = loop_now_ms(b->loop) + HEAL_MS;
+}
+
+bool binder_check_store(struct binder *b,
+                        void (*done)(void *owner, const struct store_check *found,
+                                     const struct failure *why),
+                        void *owner)
+{
+    if (b->checked != NULL)
+        return false;
+    b->checked = done;
+    b->check_owner = owner;
+    heal_now(b);
+    return true;
+}
+
+void binder_check_cancel(struct binder *b)
+{
+    b->checked = NULL;
 }
 
 void heal_tick(struct binder *b)

@@ -193,9 +193,14 @@ static void journalled(void *owner, const struct store_answer *answer, const str
     struct ward *w = creation_ward(c);
     (void)answer;
     if (w == NULL || why != NULL) {
+        struct binder *b = c->b;
         w = creation_finish(c);
-        if (w != NULL)
-            start_failed(w, why);
+        if (w == NULL)
+            return;
+        struct pool *p = pool_of(b, w->sandbox->profile);
+        start_failed(w, why);
+        while (!list_is_empty(&p->wanting)) // the store keeps nothing now: nobody need wait
+            want_fail(LIST_ENTRY(p->wanting.next, struct want, node), why, 1000);
         return;
     }
     const struct profile *profile = w->sandbox->profile;

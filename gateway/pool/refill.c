@@ -74,7 +74,8 @@ static bool pace_allows(struct pool *p)
 
 static bool wants_another(struct pool *p)
 {
-    int64_t coming = count_in(p, SANDBOX_CREATING) + count_in(p, SANDBOX_WARM);
+    bool empty = loop_now_ms(p->b->loop) < p->empty_until_ms; // whatever it looks like from here
+    int64_t coming = count_in(p, SANDBOX_CREATING) + (empty ? 0 : count_in(p, SANDBOX_WARM));
     int64_t waited_for = pool_waiting(p) + (int64_t)p->claims;
     if (!leads(p->b))
         return coming < waited_for;

@@ -38,4 +38,16 @@ int binder_check_ready(const struct binder *b, struct failure *why);
 struct json_writer;
 void binder_report(const struct binder *b, struct json_writer *w);
 
+// Compares what stands in the store with what runs, and heals what differs. `done` comes once, from
+// the loop; false where one is under way.
+struct store_check {
+    int64_t sandboxes;           // that run
+    int64_t taken_out, put_back; // records of nothing, records that were missing
+};
+bool binder_check_store(struct binder *b,
+                        void (*done)(void *owner, const struct store_check *found,
+                                     const struct failure *why),
+                        void *owner);
+void binder_check_cancel(struct binder *b); // no callback any more
+
 #endif

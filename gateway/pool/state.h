@@ -59,6 +59,9 @@ struct binder {
     int64_t leads_until_ms; // monotonic
     struct timer lead;
     int64_t heal_at_ms; // monotonic
+    // Of a check that somebody waits for; NULL: nobody.
+    void (*checked)(void *owner, const struct store_check *found, const struct failure *why);
+    void *check_owner;
     struct metric *sessions, *lost, *adoptions;
     struct metric *bind_us[2]; // cold, warm
 };
@@ -115,6 +118,7 @@ struct pool {
     struct list wanting, claiming; // wants
     size_t claims;                 // wants in claiming: the store is asked
     int failures;                  // starts in a row
+    int64_t empty_until_ms;        // what is warm here was claimed elsewhere, or is
     int64_t retry_at_ms;
     struct failure trouble; // of the last start that failed
     struct timer retry;     // after the backoff, or when the pace lets the next one start

@@ -31,11 +31,11 @@ static const char sandbox_delete[] =
           "for _, place in ipairs(redis.call('SMEMBERS', p .. 'where:' .. id)) do\n"
           "  if place:sub(1, 5) == 'warm:' then\n"
           "    redis.call('ZREM', p .. place, id)\n"
-          "  elseif place ~= 'taken' then\n"
+          "  elseif place ~= 'bound' then\n"
           "    redis.call('SREM', p .. place, id)\n"
           "  end\n"
           "end\n"
-          "redis.call('DEL', p .. 'where:' .. id, p .. 'sandbox:' .. id)\n"
+          "redis.call('DEL', p .. 'where:' .. id, p .. 'taken:' .. id, p .. 'sandbox:' .. id)\n"
           "redis.call('ZREM', p .. 'sandboxes', id)\n"
           "redis.call('ZREM', p .. 'due:idle', id)\n"
           "redis.call('ZREM', p .. 'due:absolute', id)\n"
@@ -84,14 +84,24 @@ static const char binding_get[] =
               "if not line or tonumber(line:match('%d+$')) <= now then return false end\n"
               "return line\n";
 
-// ARGV: pool, id. One that was claimed stays out, whoever thinks that it is warm.
+// ARGV: pool, id. One that is bound, or was claimed lately, stays out, whoever thinks that it is
+// warm. One whose claimer never came back leaves that one's quotas and is warm again.
 static const char warm_put[] =
-    START "local place = 'warm:' .. ARGV[2]\n"
-          "local taken = redis.call('SISMEMBER', p .. 'where:' .. ARGV[3], 'taken') == 1\n"
-          "if not taken and not redis.call('ZSCORE', p .. place, ARGV[3]) then\n"
-          "  redis.call('ZADD', p .. place, redis.call('INCR', p .. 'sequence'), ARGV[3])\n"
-          "  redis.call('SADD', p .. 'where:' .. ARGV[3], place)\n"
+    START "local id, place = ARGV[3], 'warm:' .. ARGV[2]\n"
+          "local where = p .. 'where:' .. id\n"
+          "if redis.call('EXISTS', p .. 'taken:' .. id) == 1 or\n"
+          "   redis.call('SISMEMBER', where, 'bound') == 1 or\n"
+          "   redis.call('ZSCORE', p .. place, id) then\n"
+          "  return 0\n"
           "end\n"
+          "for _, other in ipairs(redis.call('SMEMBERS', where)) do\n"
+          "  if other:sub(1, 6) == 'quota:' then\n"
+          "    redis.call('SREM', p .. other, id)\n"
+          "    redis.call('SREM', where, other)\n"
+          "  end\n"
+          "end\n"
+          "redis.call('ZADD', p .. place, redis.call('INCR', p .. 'sequence'), id)\n"
+          "redis.call('SADD', where, place)\n"
           "return 1\n";
 
 // ARGV: pool, id.
@@ -113,7 +123,7 @@ static const char claim[] =
           "end\n"
           "redis.call('ZREM', p .. place, id)\n"
           "redis.call('SREM', p .. 'where:' .. id, place)\n"
-          "redis.call('SADD', p .. 'where:' .. id, 'taken')\n"
+          "redis.call('SET', p .. 'taken:' .. id, 1, 'PX', 30000)\n"
           "for i = 3, #ARGV, 2 do\n"
           "  redis.call('SADD', p .. 'quota:' .. ARGV[i], id)\n"
           "  redis.call('SADD', p .. 'where:' .. id, 'quota:' .. ARGV[i])\n"
@@ -122,7 +132,7 @@ static const char claim[] =
 
 // ARGV: id, then buckets.
 static const char quota_add[] =
-    START "redis.call('SADD', p .. 'where:' .. ARGV[2], 'taken')\n"
+    START "redis.call('SADD', p .. 'where:' .. ARGV[2], 'bound')\n"
           "for i = 3, #ARGV do\n"
           "  redis.call('SADD', p .. 'quota:' .. ARGV[i], ARGV[2])\n"
           "  redis.call('SADD', p .. 'where:' .. ARGV[2], 'quota:' .. ARGV[i])\n"

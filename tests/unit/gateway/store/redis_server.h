@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,17 @@ struct redis_server {
     struct redis_place place;
     pid_t pid;
 };
+
+// Its socket stands a moment before it listens there.
+static inline bool redis_server_answers(const struct redis_server *s)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    snprintf(un.sun_path, sizeof un.sun_path, "%s", s->place.host + 5);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool answers = connect(fd, (const struct sockaddr *)&un, sizeof un) == 0;
+    close(fd);
+    return answers;
+}
 
 static inline int redis_server_start(struct redis_server *s, const char *policy)
 {
@@ -33,9 +46,9 @@ static inline int redis_server_start(struct redis_server *s, const char *policy)
                "--save", "", "--dir", s->folder, "--maxmemory-policy", policy, (char *)NULL);
         _exit(127);
     }
-    for (int i = 0; access(s->place.host + 5, F_OK) != 0 && i < 5000; i++)
+    for (int i = 0; !redis_server_answers(s) && i < 5000; i++)
         usleep(2000);
-    return access(s->place.host + 5, F_OK);
+    return redis_server_answers(s) ? 0 : -1;
 }
 
 static inline int redis_server_stop(struct redis_server *s)

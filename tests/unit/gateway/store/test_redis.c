@@ -72,8 +72,8 @@ static struct store *open_store(struct bench *b)
 {
     const struct store_redis_options options = {.redis = {.places = &b->server.place,
                                                           .place_count = 1,
-                                                          .connect_ms = 5000,
-                                                          .command_ms = 5000,
+                                                          .connect_ms = 60 * 1000,
+                                                          .command_ms = 60 * 1000,
                                                           .queue = 1000,
                                                           .reply_bytes = 1 << 20},
                                                 .fleet = "f"};
@@ -88,8 +88,8 @@ static int open_bench_with(void **state, const char *policy)
     b->store = open_store(b);
     const struct redis_options options = {.places = &b->server.place,
                                           .place_count = 1,
-                                          .connect_ms = 5000,
-                                          .command_ms = 5000,
+                                          .connect_ms = 60 * 1000,
+                                          .command_ms = 60 * 1000,
                                           .queue = 10,
                                           .reply_bytes = 1 << 20};
     b->raw = redis_open(b->loop, &options);
