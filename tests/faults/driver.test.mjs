@@ -111,7 +111,13 @@ class FakeDriver {
       for (const reader of this.readers)
         reader.write(`${JSON.stringify({ event: "exited", id: order.id, generation: order.generation, reason: "ended" })}\n`);
     });
-    this.records.set(order.id, { record, child });
+    this.records.set(order.id, { record, child, end: () => this.end(child) });
+  }
+
+  // The worker itself: what unshare sets up for its child's end is lost when the worker gives up rights.
+  end(child) {
+    for (const pid of fs.readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim().split(" ").filter(Boolean))
+      process.kill(Number(pid), "SIGKILL");
   }
 
   remove(response, id) {
@@ -123,7 +129,7 @@ class FakeDriver {
       return undefined;
     }
     if (this.mode.remove !== "lie") { // lying: gone, and it is not
-      entry?.child?.kill("SIGKILL");
+      if (entry?.child?.exitCode === null) entry.end();
       this.records.delete(id);
     }
     return this.answer(response, 204);
@@ -135,7 +141,7 @@ class FakeDriver {
   }
 
   close() {
-    for (const { child } of this.records.values()) child?.kill("SIGKILL");
+    for (const { child, end } of this.records.values()) if (child?.exitCode === null) end();
     this.server?.closeAllConnections();
     this.server?.close();
   }
