@@ -197,7 +197,7 @@ static int become_runtime(struct creation *c, struct failure *why)
 {
     char bundle[FILE_PATH_SIZE], pid_file[FILE_PATH_SIZE], log[FILE_PATH_SIZE],
         root[FILE_PATH_SIZE];
-    const char *argv[RUNTIME_ARGUMENTS_MAX + 12];
+    const char *argv[RUNTIME_ARGUMENTS_MAX + 13];
     int fault = oci_path(c->oci, c->id, "", bundle, why);
     if (fault == 0)
         fault = oci_path(c->oci, c->id, "pid", pid_file, why);
@@ -221,6 +221,9 @@ static int become_runtime(struct creation *c, struct failure *why)
     } else {
         argv[n++] = "--preserve-fds";
         argv[n++] = "2";
+        // A keyring of its own would count against kernel.keys.maxkeys of the inside's uid 0: after
+        // 200 sandboxes no more could start. keyctl and its kin are refused in sandboxes anyway.
+        argv[n++] = "--no-new-keyring";
     }
     argv[n++] = c->id;
     argv[n] = NULL;

@@ -2,9 +2,11 @@
 #include "driver/oci/oci.h"
 
 #include <errno.h>
+#include <linux/keyctl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "driver/oci/cgroup.h"
@@ -227,6 +229,12 @@ static const struct engine_ops oci_ops = {
     .free = oci_free,
 };
 
+// Containers get no keyring of their own (create.c) and would share the caller's: an empty one.
+static void leave_keyring(void)
+{
+    (void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+}
+
 int oci_open(const struct driver_config *config, const char *installation, struct engine *out,
              struct failure *why)
 {
@@ -239,6 +247,7 @@ int oci_open(const struct driver_config *config, const char *installation, struc
     o->open_files = limits_raise_open_files();
     o->profiles = memory_new_array(config->profile_count, sizeof *o->profiles);
     ids_find(o);
+    leave_keyring();
     int fault = make_folders(o, why);
     for (size_t i = 0; fault == 0 && i < config->profile_count; i++)
         fault = profile_open(o, &config->profiles[i], &o->profiles[i], why);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import fs from "node:fs";
 import https from "node:https";
-import { Wrist, sleep, textOf, until } from "../harness/wrist.mjs";
+import { Wrist, isRoot, sleep, textOf, until } from "../harness/wrist.mjs";
 
 const small = { limits: { disk: "16MiB", inodes: 1024, memory: "256MiB" } };
 const revision = "2025-11-25";
@@ -184,4 +184,14 @@ test("cards of images that no profile and no sandbox has any more are not kept",
   await wrist.startGateway();
   await until(() => !fs.existsSync(file), "the old card to go");
   assert.deepEqual(others(), before);
+});
+
+test("a sandbox takes no key of the kernel: its users' quota of 200 would be the most there can be", { skip: isRoot ? false : "rootless drivers map to their own user" }, async () => {
+  const taken = () => fs.readFileSync("/proc/key-users", "utf8").split("\n").map((line) => line.match(/^\s*(\d+):\s+\d+ (\d+)\//))
+    .filter((row) => row && Number(row[1]) > 65535).reduce((sum, row) => sum + Number(row[2]), 0);
+  const before = taken();
+  const sessions = await Promise.all([1, 2, 3, 4].map(() => wrist.session()));
+  for (const session of sessions) assert.equal(textOf(await session.tool("Bash", { command: "true" })), "exit: 0");
+  assert.ok(taken() <= before, `${before} keys, then ${taken()}`);
+  for (const session of sessions) await session.close();
 });
