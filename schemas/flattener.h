@@ -108,6 +108,8 @@ struct node *build_anything(struct flattener *f, struct view *v, struct site s);
 struct node *build_union(struct flattener *f, struct view *v, const struct part *parts,
                          struct site s);
 struct node *build_split(struct flattener *f, struct view *v, struct site s);
+// True where what is written needs no more levels than these.
+bool parts_fit(const struct flattener *f, const struct part *parts, unsigned levels);
 bool view_is_open(const struct view *v);     // it demands nothing
 bool view_has_demands(const struct view *v); // besides unions and notes
 

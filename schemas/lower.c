@@ -77,7 +77,8 @@ struct node *lower_view(struct flattener *f, struct view *v, const struct part *
     if (v->never)
         return NULL;
     // A few levels are kept for what stands for anything.
-    if ((s.depth + 3 > deepest || s.level >= LEVELS_MAX) && has_children(v))
+    unsigned left = deepest > s.depth ? deepest - s.depth : 0;
+    if ((left < 3 || s.level >= LEVELS_MAX) && has_children(v) && !parts_fit(f, parts, left))
         strip_children(f, v);
     if (v->union_count > 0)
         return build_union(f, v, parts, s);

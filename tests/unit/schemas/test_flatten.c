@@ -168,10 +168,38 @@ static void a_billion_laughs_end_small_for_every_provider(void **state)
     buffer_fini(&source);
 }
 
+// A note that a depth limit forced into the union of all types is not cut away by a second pass.
+static void what_a_depth_limit_closed_stays_as_it_is(void **state)
+{
+    (void)state;
+    struct buffer source, first, again;
+    buffer_init(&source, 1 << 16);
+    for (int levels = 2; levels < 40; levels++) {
+        buffer_clear(&source);
+        for (int i = 0; i < levels; i++)
+            buffer_append_string(&source, "{\"type\":\"object\",\"properties\":{\"l\":");
+        buffer_append_string(&source, "{\"type\":\"object\",\"properties\":{\"r\":"
+                                      "{\"$ref\":\"x:gone\"},\"a\":{\"type\":\"array\"}}}");
+        for (int i = 0; i < levels; i++)
+            buffer_append_string(&source, "}}");
+        for (size_t i = 0; provider_list[i] != NULL; i++) {
+            const char *name = provider_list[i]->name;
+            if (run(name, buffer_span(&source), &first, NULL) == 0) {
+                assert_int_equal(run(name, buffer_span(&first), &again, NULL), 0);
+                assert_true(span_equals(buffer_span(&first), buffer_span(&again)));
+                buffer_fini(&again);
+            }
+            buffer_fini(&first);
+        }
+    }
+    buffer_fini(&source);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_properties_and_data_are_never_touched),
+        cmocka_unit_test(what_a_depth_limit_closed_stays_as_it_is),
         cmocka_unit_test(numbers_stay_as_they_are_written),
         cmocka_unit_test(references_stay_once_where_they_may_and_are_inlined_elsewhere),
         cmocka_unit_test(references_in_a_circle_alone_demand_nothing),
