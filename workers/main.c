@@ -135,9 +135,11 @@ static void open_snapshots(struct worker *w)
 {
     const struct worker_start *s = &w->options.start;
     struct failure why;
+    int end_with_parent = 0;
     w->snapshots_fd = -1;
     if (s->read_only)
         return; // nothing changes that one could go back from
+    prctl(PR_GET_PDEATHSIG, &end_with_parent, 0, 0, 0);
     if (!s->weak_isolation) {
         setfsgid((gid_t)s->command_gid);
         setfsuid((uid_t)s->command_uid);
@@ -145,6 +147,7 @@ static void open_snapshots(struct worker *w)
     w->snapshots_fd = pack_make(workspace_root_fd(w->workspace, WORKSPACE_MAIN), &why);
     setfsgid(getgid());
     setfsuid(getuid());
+    prctl(PR_SET_PDEATHSIG, end_with_parent, 0, 0, 0); // changing the user took it back
     if (w->snapshots_fd < 0)
         LOG(LOG_WARN, "worker.no_snapshots", LOG_FAILURE(&why));
 }
