@@ -20,6 +20,18 @@ static bool is_digest(const char *text)
            strspn(text + 7, "0123456789abcdef") == 64;
 }
 
+// "text/*,image/png": characters of RFC 6838, and a slash in each.
+static bool is_type_list(const char *text)
+{
+    for (const char *at = text; *at != '\0';) {
+        size_t size = strcspn(at, ",");
+        if (size < 3 || memchr(at + 1, '/', size - 2) == NULL)
+            return false;
+        at += size + (at[size] == ',');
+    }
+    return strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789/*+-._,") == strlen(text);
+}
+
 #define TOP(member) KEY_AT(struct driver_config, member)
 #define PRO(member) KEY_AT(struct driver_profile, member)
 
@@ -97,6 +109,11 @@ static const struct key keys[] = {
      .fallback = "1000", .help = "Whom commands run as, inside."},
     {"profiles.<name>.command.gid", KEY_INTEGER, PRO(command_gid), .least = 1, .most = 65534,
      .fallback = "1000", .help = "Their group."},
+    {"profiles.<name>.export.bytes", KEY_SIZE, PRO(export_bytes), .least = 1, .most = 1099511627776,
+     .fallback = "1GiB", .help = "The most that one export may take out of the sandbox."},
+    {"profiles.<name>.export.types", KEY_STRING, PRO(export_types), .accepts = is_type_list,
+     .expected = "media types as text/*,image/png",
+     .help = "What exported files may be, by their content. Without it, anything."},
     {"profiles.<name>.read_only", KEY_BOOL, PRO(read_only), .fallback = "false",
      .help = "/workspace shows what is uploaded to /inputs, mounted read-only; only the tools that "
              "read are offered, and nothing is run. Needs a disk of its own: not rootless."},

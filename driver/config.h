@@ -6,7 +6,7 @@
 
 #include "gateway/lib/base/failure.h"
 #include "gateway/lib/config/keys.h"
-#include "gateway/lib/control/driver_api.h"
+#include "gateway/lib/control/worker_start.h"
 
 enum { CONFIG_PATH_SIZE = 256 };
 
@@ -23,7 +23,9 @@ struct driver_profile {
     int64_t disk_bytes, disk_inodes, tmp_bytes;
     int64_t command_uid, command_gid;
     int64_t open_files;
-    bool read_only;      // /workspace shows /inputs, and nobody can write there
+    int64_t export_bytes;
+    char export_types[WORKER_TYPES_SIZE]; // as in worker_exports
+    bool read_only;                       // /workspace shows /inputs, and nobody can write there
     bool weak_isolation; // one uid for worker and commands, where no second can be had
 };
 

@@ -14,12 +14,12 @@ void profile_revision(const struct driver_profile *p, const char *digest, char o
     const int64_t numbers[] = {
         p->memory_bytes, p->cpu_millis,     p->pids,        p->disk_bytes,
         p->disk_inodes,  p->tmp_bytes,      p->command_uid, p->command_gid,
-        p->open_files,   p->weak_isolation, p->read_only,
+        p->open_files,   p->weak_isolation, p->read_only,   p->export_bytes,
     };
     char hex[SHA256_HEX_SIZE];
     struct buffer text;
     buffer_init(&text, TEXT_BYTES);
-    buffer_printf(&text, "%s %s %s", digest, p->runtime, p->network);
+    buffer_printf(&text, "%s %s %s %s", digest, p->runtime, p->network, p->export_types);
     for (size_t i = 0; i < ARRAY_COUNT(numbers); i++)
         buffer_printf(&text, " %" PRId64, numbers[i]);
     sha256_hex(buffer_span(&text), hex);

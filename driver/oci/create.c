@@ -74,6 +74,8 @@ static int write_start(struct creation *c, struct failure *why)
     s.command_gid = c->oci->one_uid ? 0 : p->command_gid;
     s.weak_isolation = c->oci->one_uid;
     s.read_only = p->read_only;
+    s.exports.bytes = p->export_bytes;
+    memcpy(s.exports.types, p->export_types, sizeof s.exports.types);
 
     struct buffer text;
     buffer_init(&text, WORKER_START_LIMIT);

@@ -151,6 +151,8 @@ static const struct key keys[] = {
      .fallback = "4MiB", .help = "The largest MCP request."},
     {"limits.upload", KEY_SIZE, KEY_AT(struct config, upload_bytes), .least = 1024,
      .most = 1024 * 1024 * MIB, .fallback = "512MiB", .help = "The largest upload."},
+    {"limits.download", KEY_SIZE, KEY_AT(struct config, download_bytes), .least = 1024,
+     .most = 1024 * 1024 * MIB, .fallback = "1GiB", .help = "The longest download of an export."},
     {"limits.head", KEY_SIZE, KEY_AT(struct config, head_bytes), .least = 8192, .most = MIB,
      .fallback = "64KiB", .help = "The largest request head."},
     {"limits.connections", KEY_INTEGER, KEY_AT(struct config, connections), .least = 1,

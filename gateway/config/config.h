@@ -87,7 +87,7 @@ struct config {
     struct profile *profiles;                // owned
     size_t profile_count;
     int64_t body_bytes; // of an MCP request
-    int64_t upload_bytes;
+    int64_t upload_bytes, download_bytes;
     int64_t head_bytes;
     int64_t connections, connections_per_address, streams_per_connection;
     int64_t head_timeout_ms, body_timeout_ms, idle_timeout_ms, write_timeout_ms;

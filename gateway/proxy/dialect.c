@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateway/proxy/dialect.h"
 
+#include "gateway/lib/base/encode.h"
 #include "gateway/lib/base/memory.h"
 
 // Clients that talk to the models of one provider only.
@@ -24,18 +25,6 @@ const struct provider *dialect_of_client(const struct json *doc, int client_info
         if (span_equals_nocase(name, span_from_string(clients[i].client)))
             return provider_find(span_from_string(clients[i].provider));
     return NULL;
-}
-
-// The last one stands, as where a URL is put together from parts.
-static struct span query_value(struct span query)
-{
-    struct span value = SPAN_NONE, prefix = SPAN_LITERAL("provider=");
-    while (!span_is_absent(query)) {
-        struct span pair = span_split(&query, '&');
-        if (span_starts_with(pair, prefix))
-            value = span_slice(pair, prefix.size, pair.size);
-    }
-    return value;
 }
 
 static int refuse(struct span name, const char *source, struct failure *why)
@@ -63,7 +52,7 @@ int dialect_choose(const struct dialect_sources *sources, const struct provider 
         struct span name;
         const char *source;
     } said[] = {
-        {query_value(sources->query), "the URL"},
+        {query_value(sources->query, "provider"), "the URL"},
         {sources->header, "x-wrist-provider"},
         {sources->token, "the token"},
         {sources->profile, "the profile"},

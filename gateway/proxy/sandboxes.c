@@ -333,7 +333,9 @@ static const struct route routes[] = {
     {"sandbox", "/v1/sandboxes/{handle}", {{"GET", show}, {"DELETE", end}}},
     {"sandbox_grants", "/v1/sandboxes/{handle}/grants", {{"POST", grants_make}}},
     {"sandbox_grant", "/v1/sandboxes/{handle}/grants/{grant}", {{"DELETE", grants_take_back}}},
-    {"sandbox_files", "/v1/sandboxes/{handle}/files", {{"PUT", sandboxes_upload}}},
+    {"sandbox_files",
+     "/v1/sandboxes/{handle}/files",
+     {{"PUT", sandboxes_upload}, {"GET", sandboxes_download}}},
 };
 
 const struct route *sandboxes_routes(size_t *count)

@@ -21,5 +21,6 @@ void sandboxes_write_handle(struct visit *v, const char *grantee, const struct h
                             struct json_writer *w);
 void sandboxes_respond_json(struct visit *v, int status, const struct json_writer *w);
 void sandboxes_upload(struct visit *v);
+void sandboxes_download(struct visit *v);
 
 #endif

@@ -253,7 +253,7 @@ export class Wrist {
     return (await this.driver("GET", "/v1/sandboxes")).json.sandboxes;
   }
 
-  // One HTTPS request over HTTP/1.1: {status, headers, text, json}. JSON bodies are written as such.
+  // One HTTPS request over HTTP/1.1: {status, headers, bytes, text, json}. JSON bodies are written as such.
   request(method, target, { token = this.token, headers = {}, body, json, agent, plain = false } = {}) {
     return new Promise((resolve, reject) => {
       const all = { ...(token ? { authorization: `Bearer ${token}` } : {}), ...headers };
@@ -264,17 +264,19 @@ export class Wrist {
       }
       const library = plain ? http : https;
       const request = library.request(`${plain ? this.plainUrl : this.url}${target}`, { method, headers: all, agent, servername: "localhost" }, (response) => {
-        let text = "";
-        response.setEncoding("utf8").on("data", (part) => (text += part));
+        const parts = [];
+        response.on("data", (part) => parts.push(part));
         response.on("error", reject);
         response.on("end", () => {
+          const bytes = Buffer.concat(parts);
+          const text = bytes.toString("utf8");
           let parsed;
           try {
             parsed = JSON.parse(text);
           } catch {
             parsed = messagesOf(text).find((message) => message.id !== undefined && !message.method);
           }
-          resolve({ status: response.statusCode, headers: response.headers, text, json: parsed });
+          resolve({ status: response.statusCode, headers: response.headers, bytes, text, json: parsed });
         });
       });
       request.on("error", reject);

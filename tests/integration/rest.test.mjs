@@ -98,6 +98,69 @@ test("no member of an upload leaves its root, and limits are told", async () => 
   await wrist.request("DELETE", `/v1/sandboxes/${handle}`);
 });
 
+const exportOf = (handle, what, options = {}) =>
+  wrist.request("GET", `/v1/sandboxes/${handle}/files?path=${encodeURIComponent(what)}`, options);
+
+test("an export comes out as a file or as a tar, scrubbed, and says what it leaves out", async () => {
+  const created = await create();
+  const { handle } = created.json;
+  const secret = "ghp_q7Zk2WxV9bTn4RmLs8YdF3hJc6PaGe1UiXoB";
+  await upload(handle, tarOf({ "out/a ü.txt": `text ${secret} end\n`, "out/deep/b.bin": Buffer.from([0, 1, 2, 255]), "page.html": "<script>1</script>" }));
+  const session = await wrist.session({ target: targetOf(created) });
+  await session.tool("Bash", { command: "mkfifo out/fifo; ln -s /etc/passwd out/leads-out; ln -s deep/b.bin out/stays" });
+
+  const tar = await exportOf(handle, "out");
+  assert.equal(tar.status, 200, tar.text);
+  assert.equal(tar.headers["content-type"], "application/x-tar");
+  assert.match(tar.headers["content-disposition"], /^attachment; filename\*=UTF-8''out\.tar$/);
+  assert.equal(tar.headers["wrist-files"], "2");
+  assert.equal(tar.headers["wrist-left-out"], "2");
+  const folder = fs.mkdtempSync(path.join(wrist.folder, "export-"));
+  execFileSync("tar", ["-C", folder, "-xf", "-"], { input: tar.bytes });
+  assert.deepEqual(fs.readdirSync(folder).sort(), ["a ü.txt", "deep", "stays"]);
+  assert.match(fs.readFileSync(path.join(folder, "a ü.txt"), "utf8"), /^text \[redacted:.*\] end\n$/);
+  assert.deepEqual([...fs.readFileSync(path.join(folder, "stays"))], [0, 1, 2, 255]);
+
+  const page = await exportOf(handle, "/workspace/page.html");
+  assert.equal(page.text, "<script>1</script>");
+  assert.equal(page.headers["x-content-type-options"], "nosniff");
+  assert.match(page.headers["content-security-policy"], /sandbox/);
+  assert.match((await exportOf(handle, "out/a ü.txt")).headers["content-disposition"], /''a%20%C3%BC\.txt$/);
+
+  for (const [what, status, words] of [["gone", 404, /gone/], ["out/fifo", 400, /FIFO/], ["../../etc/passwd", 403, /./], ["/etc/passwd", 403, /./], ["out/leads-out", 403, /./]]) {
+    const answer = await exportOf(handle, what);
+    assert.equal(answer.status, status, `${what}: ${answer.text}`);
+    assert.match(answer.json.error.message, words);
+  }
+  assert.equal((await wrist.request("GET", `/v1/sandboxes/${handle}/files`)).status, 400);
+  assert.equal((await exportOf(handle, "out", { token: wrist.tokens.bob })).status, 404);
+  await wrist.request("DELETE", `/v1/sandboxes/${handle}`);
+});
+
+test("the export tool gives small things as a resource, and says of others how they are had", async () => {
+  const created = await create();
+  const { handle } = created.json;
+  const session = await wrist.session({ target: targetOf(created) });
+  await session.tool("Bash", { command: "mkdir d; printf 'a,b\\n' > d/t.csv; printf '\\x89PNG\\r\\n\\x1a\\n' > p.png; echo no > fake.png; head -c 3000000 /dev/urandom > large.bin" });
+  const text = (await session.tool("export", { path: "d/t.csv" })).json.result;
+  assert.deepEqual(text.content[1], { type: "resource", resource: { uri: "file:///workspace/d/t.csv", mimeType: "text/csv", text: "a,b\n" } });
+  assert.equal(text.structuredContent.given, true);
+  const image = (await session.tool("export", { path: "p.png" })).json.result;
+  assert.equal(Buffer.from(image.content[1].resource.blob, "base64").toString("latin1"), "\x89PNG\r\n\x1a\n");
+  const tar = (await session.tool("export", { path: "d" })).json.result;
+  assert.equal(tar.content[1].resource.mimeType, "application/x-tar");
+  assert.match(execFileSync("tar", ["-tf", "-"], { input: Buffer.from(tar.content[1].resource.blob, "base64") }).toString(), /^t\.csv\n$/);
+  const fake = (await session.tool("export", { path: "fake.png" })).json.result;
+  assert.equal(fake.isError, true);
+  assert.match(fake.content[0].text, /does not hold image\/png/);
+  const large = (await session.tool("export", { path: "large.bin" })).json.result;
+  assert.equal(large.structuredContent.given, false);
+  assert.equal(large.content.length, 1);
+  const whole = await exportOf(handle, "large.bin");
+  assert.equal(whole.bytes.length, 3_000_000);
+  await wrist.request("DELETE", `/v1/sandboxes/${handle}`);
+});
+
 test("a body that is wrong says what was expected", async () => {
   for (const json of [{ profile: "nothing" }, { profile: 3 }, { idle: "forever" }, { idle: -1 }, { surprise: 1 }, []]) {
     const answer = await create({ json });

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import fs from "node:fs";
 import http2 from "node:http2";
+import https from "node:https";
 import { after, before, test } from "node:test";
 import { raw } from "../harness/raw.mjs";
 import { openStream } from "../harness/stream.mjs";
@@ -109,7 +110,7 @@ test("a body without a length is taken as one with it", async () => {
   assert.match(answer.text, /"id":"whole"/);
 });
 
-test("an upload passes through: the gateway's memory stays as it is", async () => {
+test("uploads and downloads pass through: the gateway's memory stays as it is", async () => {
   const created = await wrist.request("POST", "/v1/sandboxes", { json: { profile: "trial" } });
   const { handle } = created.json;
   const size = (full ? 400 : 64) << 20;
@@ -135,6 +136,26 @@ test("an upload passes through: the gateway's memory stays as it is", async () =
   assert.ok(sanitized || most - before < 16 << 10, `${most - before} KiB more`);
   const own = await wrist.session({ target: new URL(created.json.mcp_url).pathname });
   assert.equal(textOf(await own.tool("Bash", { command: "stat -c %s large.bin" })).split("\n")[0], `${size}`);
+
+  // The way out: a reader that stops reading holds back the sandbox, not the gateway's memory.
+  const download = (taken) => new Promise((resolve, reject) => {
+    const request = https.get(`${wrist.url}/v1/sandboxes/${handle}/files?path=large.bin`, { headers: { authorization: `Bearer ${wrist.token}` }, servername: "localhost" }, taken);
+    request.on("error", reject);
+    request.on("close", resolve);
+  });
+  const idle = rssKiB();
+  await download((response) => {
+    response.once("data", () => {
+      response.pause();
+      setTimeout(() => {
+        assert.ok(sanitized || rssKiB() - idle < 16 << 10, `${rssKiB() - idle} KiB more`);
+        response.destroy();
+      }, 1000);
+    });
+  });
+  let got = 0;
+  await download((response) => response.on("data", (part) => (got += part.length)));
+  assert.equal(got, size);
 });
 
 test("bad tokens from an address do not lock out a good one from there", async () => {

@@ -17,9 +17,11 @@ enum frame_kind {
     FRAME_DATA,
     FRAME_DATA_END,
     FRAME_ANSWER, // to FRAME_ASK: one byte, an enum tool_read_state
+    FRAME_EXPORT, // a path, which is then sent in FRAME_DATA
     // From the hand.
     FRAME_ASK,    // a digest, then the canonical path
     FRAME_NOTE,   // likewise; not answered
+    FRAME_FACTS,  // struct frame_facts, before an export's FRAME_DATA
     FRAME_RESULT, // struct frame_result, then text of its kind; the job is over
 };
 
@@ -38,8 +40,14 @@ struct frame_files {
     uint32_t root; // enum workspace_root
 };
 
+struct frame_facts { // of an export; texts end with a NUL
+    uint64_t files, bytes, left_out;
+    char type[64];
+    char name[300];
+};
+
 struct frame_result {
-    int32_t fault;     // of an upload; 0 for tool calls
+    int32_t fault;     // of an upload or export; 0 for tool calls
     uint32_t is_error; // of a tool call
     // then: the members of a result as a JSON object, or the text of the fault
 };

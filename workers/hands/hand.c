@@ -3,6 +3,7 @@
 
 #include <grp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
@@ -20,6 +21,7 @@ struct hand {
     struct buffer in;
     struct workspace *workspace;
     int snapshots_fd;
+    struct export_limits exports;
 };
 
 static int become(const struct hand_task *task, struct failure *why)
@@ -108,6 +110,7 @@ static void run_call(struct hand *h, struct span payload)
     const struct tool_env env = {
         .workspace = h->workspace,
         .snapshots_fd = h->snapshots_fd,
+        .exports = &h->exports,
         .clock = clock_system(),
         .deadline_us = call.deadline_us,
         .was_read = was_read,
@@ -189,6 +192,47 @@ static void run_files(struct hand *h, struct span payload)
     _exit(0);
 }
 
+// --- exports
+// --------------------------------------------------------------------------------------
+
+// PID 1 ends a hand whose export nobody wants any more.
+static int go_on(void *ctx, struct failure *why)
+{
+    (void)ctx;
+    (void)why;
+    return 0;
+}
+
+// Blocks while PID 1 does not read: the client's pace is ours.
+static int send_data(void *owner, struct span bytes)
+{
+    const struct hand *h = owner;
+    if (bytes.size > 0 && frame_send(h->socket, FRAME_DATA, bytes, SPAN_NONE) != 0)
+        _exit(1);
+    return 0;
+}
+
+static void run_export(struct hand *h, struct span payload)
+{
+    struct export e;
+    struct failure why = {0};
+    size_t redacted;
+    CLEANUP_FREE char *path = memory_copy_span(payload);
+    size_t size = payload.size;
+    buffer_consume(&h->in, frame_bytes(payload));
+    int fault = export_open(h->workspace, span_of(path, size), &h->exports, go_on, NULL, &e, &why);
+    if (fault == 0) {
+        struct frame_facts facts = {e.facts.files, e.facts.bytes, e.facts.left_out, "", ""};
+        snprintf(facts.type, sizeof facts.type, "%s", e.facts.type);
+        snprintf(facts.name, sizeof facts.name, "%s", e.facts.name);
+        if (frame_send(h->socket, FRAME_FACTS, span_of(&facts, sizeof facts), SPAN_NONE) != 0)
+            _exit(1);
+        fault = export_send(&e, h->workspace, send_data, h, &redacted, &why);
+        export_close(&e);
+    }
+    send_result(h, fault, fault != 0, fault != 0 ? span_from_string(why.text) : SPAN_LITERAL("{}"));
+}
+
 static void serve(struct hand *h)
 {
     enum frame_kind kind;
@@ -198,6 +242,8 @@ static void serve(struct hand *h)
             run_call(h, payload);
         else if (kind == FRAME_FILES)
             run_files(h, payload);
+        else if (kind == FRAME_EXPORT)
+            run_export(h, payload);
         else
             _exit(1);
         buffer_release(&h->in);
@@ -207,7 +253,10 @@ static void serve(struct hand *h)
 void hand_run(int socket, void *task)
 {
     const struct hand_task *t = task;
-    struct hand h = {.socket = socket, .workspace = t->workspace, .snapshots_fd = t->snapshots_fd};
+    struct hand h = {.socket = socket,
+                     .workspace = t->workspace,
+                     .snapshots_fd = t->snapshots_fd,
+                     .exports = t->exports};
     buffer_init(&h.in, FRAME_LIMIT + sizeof(struct frame_head) + (64 << 10));
     if (become(t, NULL) == 0)
         serve(&h);

@@ -9,11 +9,12 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct workspace;
+#include "workers/exports/export.h"
 
 struct hand_task {
     struct workspace *workspace; // borrowed; its fds are kept
     int snapshots_fd;            // borrowed; -1 where snapshots cannot be kept
+    struct export_limits exports;
     uid_t uid;
     gid_t gid;
     bool same_user;

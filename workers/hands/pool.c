@@ -29,6 +29,7 @@ struct hand {
     struct stream *stream; // owned; NULL once it is dead
     pid_t pid;             // 0 once it was reaped
     struct hand_job *job;  // NULL: idle
+    bool is_paused;        // what it says waits
 };
 
 struct hand_job {
@@ -40,7 +41,7 @@ struct hand_job {
     struct timer timer;
     struct buffer pending; // frames until there is a hand
     char reader[READER_SIZE];
-    bool changes_files, is_upload;
+    bool changes_files, is_upload, is_export;
 };
 
 struct hand_pool {
@@ -137,6 +138,22 @@ static void take_result(struct hand *h, struct span payload)
         hand_bury(h);
 }
 
+static int take_export(struct hand_job *job, enum frame_kind kind, struct span payload)
+{
+    struct frame_facts facts;
+    if (kind == FRAME_DATA) {
+        job->ops->data(job->owner, payload);
+        return 0;
+    }
+    if (payload.size != sizeof facts)
+        return FAULT_PEER;
+    memcpy(&facts, payload.data, sizeof facts);
+    facts.type[sizeof facts.type - 1] = '\0';
+    facts.name[sizeof facts.name - 1] = '\0';
+    job->ops->facts(job->owner, &facts);
+    return 0;
+}
+
 static int take_frame(struct hand *h, enum frame_kind kind, struct span payload)
 {
     struct hand_job *job = h->job;
@@ -147,6 +164,8 @@ static int take_frame(struct hand *h, enum frame_kind kind, struct span payload)
         take_result(h, payload);
         return 0;
     }
+    if (job->is_export && (kind == FRAME_FACTS || kind == FRAME_DATA))
+        return take_export(job, kind, payload);
     if ((kind != FRAME_ASK && kind != FRAME_NOTE) || payload.size <= TOOL_DIGEST_SIZE ||
         payload.size > TOOL_DIGEST_SIZE + WORKSPACE_SHOWN_SIZE)
         return FAULT_PEER;
@@ -169,7 +188,7 @@ static void on_readable(void *owner, struct buffer *in)
     enum frame_kind kind;
     struct span payload;
     int got = 0;
-    while (h->stream != NULL && (got = frame_peek(in, &kind, &payload)) > 0) {
+    while (h->stream != NULL && !h->is_paused && (got = frame_peek(in, &kind, &payload)) > 0) {
         int fault = take_frame(h, kind, payload);
         if (h->stream == NULL)
             return;
@@ -416,6 +435,33 @@ bool hand_files_is_choked(const struct hand_job *job)
     if (job->hand == NULL)
         return buffer_size(&job->pending) > UPLOAD_HIGH;
     return stream_is_choked(job->hand->stream);
+}
+
+struct hand_job *hand_export_start(struct hand_pool *p, struct span path, int64_t timeout_ms,
+                                   const struct hand_job_ops *ops, void *owner, struct failure *why)
+{
+    struct hand_job *job = job_new(p, timeout_ms, ops, owner, why);
+    if (job == NULL)
+        return NULL;
+    job->is_export = true;
+    frame_append(&job->pending, FRAME_EXPORT, path, SPAN_NONE);
+    return job;
+}
+
+void hand_export_pause(struct hand_job *job)
+{
+    if (job->hand == NULL)
+        return;
+    job->hand->is_paused = true;
+    stream_pause(job->hand->stream);
+}
+
+void hand_export_resume(struct hand_job *job)
+{
+    if (job->hand == NULL || !job->hand->is_paused)
+        return;
+    job->hand->is_paused = false;
+    stream_resume(job->hand->stream);
 }
 
 void hand_job_cancel(struct hand_job *job)

@@ -13,6 +13,7 @@
 #include "workers/hands/hand.h"
 #include "workers/workspace/workspace.h"
 
+struct frame_facts; // workers/hands/frame.h
 struct hand_job;
 struct hand_pool;
 struct loop;
@@ -37,6 +38,9 @@ struct hand_job_ops {
     // or of an upload's counts, gone after the call.
     void (*ended)(void *owner, const struct failure *why, bool is_error, struct span json);
     void (*drained)(void *owner); // uploads: more may be written
+    // Exports: what it is, and then its bytes.
+    void (*facts)(void *owner, const struct frame_facts *facts);
+    void (*data)(void *owner, struct span bytes);
 };
 
 // A HAND tool. `arguments` is a JSON value; `reader` says whose reads count.
@@ -50,6 +54,13 @@ struct hand_job *hand_files_start(struct hand_pool *p, enum workspace_root root,
 void hand_files_write(struct hand_job *job, struct span bytes);
 void hand_files_end(struct hand_job *job);
 bool hand_files_is_choked(const struct hand_job *job);
+
+// A file or a folder, which goes out as its bytes are taken; limits and types are the task's.
+struct hand_job *hand_export_start(struct hand_pool *p, struct span path, int64_t timeout_ms,
+                                   const struct hand_job_ops *ops, void *owner,
+                                   struct failure *why);
+void hand_export_pause(struct hand_job *job); // no data, until
+void hand_export_resume(struct hand_job *job);
 
 // No callback any more. A hand that only reads is ended; one that changes files finishes its job,
 // whose result is dropped.

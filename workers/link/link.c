@@ -47,6 +47,7 @@ static const struct route routes[] = {
     {"POST", "/cancel", LINKED, ROUTE_SEEN, cancel_post},
     {"DELETE", "/sessions/", LINKED, ROUTE_SEEN, session_delete},
     {"PUT", "/files", LINKED | STAND_ALONE, ROUTE_USED, files_put},
+    {"GET", "/files", LINKED | STAND_ALONE, ROUTE_USED, files_get},
     {"POST", "/end", LINKED, ROUTE_SEEN, end_post},
 };
 

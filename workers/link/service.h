@@ -41,6 +41,7 @@ void status_get(struct service *s, struct exchange *ex);
 void cancel_post(struct service *s, struct exchange *ex);
 void session_delete(struct service *s, struct exchange *ex);
 void files_put(struct service *s, struct exchange *ex);
+void files_get(struct service *s, struct exchange *ex);
 void end_post(struct service *s, struct exchange *ex);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every tool once. The texts are read by models: say what they need to use the tool right.
+#include "workers/tools/export.h"
 #include "workers/tools/files.h"
 #include "workers/tools/search.h"
 #include "workers/tools/snapshot.h"
@@ -296,6 +297,25 @@ static const struct tool_param snapshot_diff_params[] = {
      .description = "Only which paths differ, not their lines"},
     {0}};
 
+static const struct tool_param export_params[] = {
+    {.name = "path",
+     .type = TOOL_STRING,
+     .required = true,
+     .min = 1,
+     .max = PATH_BYTES,
+     .description = "The file or folder, for example dist or /workspace/report.pdf"},
+    {0}};
+
+static const char export_schema[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"path\":{\"type\":\"string\"},\"name\":{\"type\":\"string\"},"
+    "\"type\":{\"type\":\"string\",\"description\":\"a media type\"},"
+    "\"files\":{\"type\":\"integer\"},\"bytes\":{\"type\":\"integer\"},"
+    "\"left_out\":{\"type\":\"integer\"},\"redacted\":{\"type\":\"integer\"},"
+    "\"given\":{\"type\":\"boolean\",\"description\":\"in this answer\"}},"
+    "\"required\":[\"path\",\"name\",\"type\",\"files\",\"bytes\",\"left_out\",\"redacted\","
+    "\"given\"]}";
+
 static const struct tool_param no_params[] = {{0}};
 
 static const char check_output_schema[] =
@@ -476,6 +496,19 @@ const struct tool tool_table[] = {
      .place = TOOL_HAND,
      .writes_file = true,
      .run = write_run},
+    {.name = "export",
+     .title = "Hand out a file or folder",
+     .description =
+         "Hands a file, or a folder as a tar, out of the sandbox: as a resource in the answer up "
+         "to "
+         "1 MiB, else for download by the sandbox's owner. Secrets in text are taken out. A file "
+         "must be what its name says. The answer says what was left out.",
+     .params = export_params,
+     .output_schema = export_schema,
+     .annotations = {.read_only = true, .idempotent = true},
+     .place = TOOL_HAND,
+     .in_read_only = true,
+     .run = export_run},
     {.name = "last_test_failures",
      .title = "Failures of the last test run",
      .description = "Gives the failures of the last run_tests or run_failing_tests again: name, "

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workers/tools/tool.h"
 
+#include "gateway/lib/base/encode.h"
+#include "gateway/lib/base/memory.h"
 #include "workers/tools/arguments.h"
 #include "workers/tools/leave.h"
 
@@ -18,20 +20,47 @@ void tool_result_init(struct tool_result *r)
     buffer_init(&r->text, TOOL_TEXT_LIMIT);
     buffer_init(&r->structured, TOOL_STRUCTURED_LIMIT);
     r->is_error = false;
+    r->resource = (struct tool_resource){0};
+    buffer_init(&r->resource.uri, TOOL_TEXT_LIMIT);
+    buffer_init(&r->resource.content, TOOL_RESOURCE_LIMIT);
 }
 
 void tool_result_fini(struct tool_result *r)
 {
     buffer_fini(&r->text);
     buffer_fini(&r->structured);
+    buffer_fini(&r->resource.uri);
+    buffer_fini(&r->resource.content);
 }
 
 void tool_result_fail(struct tool_result *r, const struct failure *why)
 {
     buffer_clear(&r->text);
     buffer_clear(&r->structured);
+    r->resource.type = NULL;
     r->is_error = true;
     buffer_append_string(&r->text, why->text); // far below the limit
+}
+
+// It was scrubbed where it was made.
+static void write_resource(const struct tool_resource *r, struct json_writer *w)
+{
+    struct span content = buffer_span(&r->content);
+    json_object_open(w);
+    json_write_member_string(w, "type", "resource");
+    json_write_key(w, "resource");
+    json_object_open(w);
+    json_write_member(w, "uri", buffer_span(&r->uri));
+    json_write_member_string(w, "mimeType", r->type);
+    if (r->is_text) {
+        json_write_key(w, "text");
+        json_write_string(w, content);
+    } else {
+        CLEANUP_FREE char *text = memory_new(base64_size(content.size) + 1);
+        json_write_member(w, "blob", span_of(text, base64_encode(content, text)));
+    }
+    json_object_close(w);
+    json_object_close(w);
 }
 
 void tool_result_write(const struct tool_result *r, struct json_writer *w)
@@ -43,6 +72,8 @@ void tool_result_write(const struct tool_result *r, struct json_writer *w)
     json_write_key(w, "text");
     leave_string(w, buffer_span(&r->text));
     json_object_close(w);
+    if (r->resource.type != NULL)
+        write_resource(&r->resource, w);
     json_array_close(w);
     if (buffer_size(&r->structured) > 0) {
         json_write_key(w, "structuredContent");

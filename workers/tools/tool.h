@@ -14,8 +14,9 @@
 #include "gateway/lib/json/json.h"
 #include "gateway/lib/json/writer.h"
 
-struct arguments; // workers/tools/arguments.h
-struct workspace; // workers/workspace/workspace.h
+struct arguments;     // workers/tools/arguments.h
+struct export_limits; // workers/exports/export.h
+struct workspace;     // workers/workspace/workspace.h
 
 enum tool_place { TOOL_HAND, TOOL_COMMAND };
 
@@ -56,6 +57,7 @@ enum tool_read_state {
 struct tool_env {
     struct workspace *workspace;
     int snapshots_fd; // the file that snapshots lie in, or -1
+    const struct export_limits *exports;
     const struct clock *clock;
     int64_t deadline_us; // monotonic; 0: none
     // `path` is the canonical one, for example "/workspace/src/main.c".
@@ -74,11 +76,18 @@ struct tool_result {
     struct buffer text;       // any bytes; made valid UTF-8 by the JSON writer
     struct buffer structured; // one JSON object, or nothing
     bool is_error;
+    struct tool_resource {
+        const char *type;      // a media type; NULL: there is no resource
+        bool is_text;          // else its bytes are given in base64
+        struct buffer uri;     // "file:///workspace/…"
+        struct buffer content; // any bytes
+    } resource;
 };
 
 enum {
     TOOL_TEXT_LIMIT = 4 << 20, // no tool may answer with more; each has its own, lower budget
     TOOL_STRUCTURED_LIMIT = 64 << 10,
+    TOOL_RESOURCE_LIMIT = 2 << 20,
 };
 
 void tool_result_init(struct tool_result *r);

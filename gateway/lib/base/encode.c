@@ -123,3 +123,50 @@ bool base64_decode(struct span text, void *out, size_t *out_size)
         text.size--;
     return decode(standard_alphabet, text, out, out_size);
 }
+
+void percent_encode(struct span bytes, char *out)
+{
+    for (size_t i = 0; i < bytes.size; i++) {
+        unsigned char c = (unsigned char)bytes.data[i];
+        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                        (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~';
+        if (!is_plain) {
+            *out++ = '%';
+            *out++ = "0123456789ABCDEF"[c >> 4];
+            *out++ = "0123456789ABCDEF"[c & 15];
+        } else {
+            *out++ = (char)c;
+        }
+    }
+    *out = '\0';
+}
+
+bool percent_decode(struct span text, char *out, size_t *out_size)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] != '%') {
+            out[size++] = text.data[i];
+            continue;
+        }
+        if (!hex_decode(span_slice(text, i + 1, i + 3), &out[size], 1))
+            return false;
+        size++;
+        i += 2;
+    }
+    *out_size = size;
+    return true;
+}
+
+struct span query_value(struct span query, const char *name)
+{
+    struct span value = SPAN_NONE;
+    size_t size = strlen(name);
+    while (!span_is_absent(query)) {
+        struct span pair = span_split(&query, '&');
+        if (span_starts_with(pair, span_from_string(name)) && pair.size > size &&
+            pair.data[size] == '=')
+            value = span_slice(pair, size + 1, pair.size);
+    }
+    return value;
+}

@@ -27,4 +27,12 @@ static inline size_t base64_size(size_t bytes)
 size_t base64_encode(struct span bytes, char *out);
 bool base64_decode(struct span text, void *out, size_t *out_size);
 
+// Percent encoding, RFC 3986. `out` takes 3 * size + 1 bytes; what is not unreserved is encoded.
+void percent_encode(struct span bytes, char *out);
+// `out` takes text.size bytes. False on a % without two hex digits.
+bool percent_decode(struct span text, char *out, size_t *out_size);
+
+// A query's value of that name as it was sent, the last one where there are several; else absent.
+struct span query_value(struct span query, const char *name);
+
 #endif

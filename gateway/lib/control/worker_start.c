@@ -38,6 +38,12 @@ static const struct field limit_rows[] = {
 };
 static const struct fields limit_fields = {"command limits", limit_rows, ARRAY_COUNT(limit_rows)};
 
+static const struct field export_rows[] = {
+    {"bytes", FIELD_I64, FIELD_AT(struct worker_exports, bytes)},
+    {"types", FIELD_TEXT, FIELD_AT(struct worker_exports, types), .optional = true},
+};
+static const struct fields export_fields = {"exports", export_rows, ARRAY_COUNT(export_rows)};
+
 static const struct field isolation_rows[] = {
     {"isolation", FIELD_WORD, FIELD_AT(struct isolation, weak), .words = isolation_words},
     {"workspace_access", FIELD_WORD, FIELD_AT(struct isolation, read_only), .words = access_words},
@@ -51,6 +57,7 @@ void worker_start_default(struct worker_start *s)
         .generation = 1,
         .grace_ms = 5000,
         .limits = {.processes = 512, .file_bytes = INT64_C(4) << 30, .open_files = 4096},
+        .exports = {.bytes = INT64_C(1) << 30},
         .workspace = "/workspace",
         .inputs = "/inputs",
     };
@@ -66,6 +73,8 @@ int worker_start_write(const struct worker_start *s, struct buffer *out)
     fields_write_value(&sandbox_fields, s, &w);
     json_write_key(&w, "limits");
     fields_write_value(&limit_fields, &s->limits, &w);
+    json_write_key(&w, "exports");
+    fields_write_value(&export_fields, &s->exports, &w);
     json_write_key(&w, "isolation");
     fields_write_value(&isolation_fields, &isolation, &w);
     json_object_close(&w);
@@ -76,15 +85,20 @@ static int read_parts(const struct json *j, struct worker_start *out, struct fai
 {
     struct isolation isolation = {0};
     struct worker_limits limits = {0};
+    struct worker_exports exports = {0};
     int fault = fields_read_node(&sandbox_fields, j, json_get(j, JSON_ROOT, "sandbox"), out,
                                  sizeof *out, why);
     if (fault == 0)
         fault = fields_read_node(&limit_fields, j, json_get(j, JSON_ROOT, "limits"), &limits,
                                  sizeof limits, why);
     if (fault == 0)
+        fault = fields_read_node(&export_fields, j, json_get(j, JSON_ROOT, "exports"), &exports,
+                                 sizeof exports, why);
+    if (fault == 0)
         fault = fields_read_node(&isolation_fields, j, json_get(j, JSON_ROOT, "isolation"),
                                  &isolation, sizeof isolation, why);
     out->limits = limits;
+    out->exports = exports;
     out->weak_isolation = isolation.weak != 0;
     out->read_only = isolation.read_only != 0;
     return fault;

@@ -19,6 +19,7 @@ enum {
     WORKER_START_FD = 4,
     WORKER_START_LIMIT = 16 << 10, // bytes of the document
     WORKER_PATH_SIZE = 256,
+    WORKER_TYPES_SIZE = 512,
 };
 
 // Of every command, on top of the container's own caps. 0: as the worker's.
@@ -27,6 +28,12 @@ struct worker_limits {
     int64_t file_bytes;   // the largest file it can write
     int64_t open_files;   // per process
     int64_t memory_bytes; // address space per process
+};
+
+// What may be exported from the sandbox.
+struct worker_exports {
+    int64_t bytes;                 // by one export
+    char types[WORKER_TYPES_SIZE]; // media types as "text/*,image/png"; "": any
 };
 
 struct worker_start {
@@ -39,6 +46,7 @@ struct worker_start {
     int64_t worker_uid, worker_gid; // whom PID 1 is to be; the same as now: nothing to change
     int64_t command_uid, command_gid;
     struct worker_limits limits;
+    struct worker_exports exports;
     char workspace[WORKER_PATH_SIZE]; // "/workspace"
     char inputs[WORKER_PATH_SIZE];    // "/inputs"; "" for none
     // Commands run with the worker's own uid, since no other can be had here.

@@ -42,11 +42,11 @@ test("the card names the tools, with true annotations and no $ref (G-51, G-53)",
   assert.match(card.digest, /^sha256:[0-9a-f]{64}$/);
   assert.deepEqual(card.tools.map((tool) => tool.name),
     ["Bash", "BashOutput", "Edit", "Glob", "Grep", "KillShell", "Read", "Write",
-      "last_test_failures", "run_failing_tests", "run_lint", "run_script", "run_tests", "run_typecheck",
+      "export", "last_test_failures", "run_failing_tests", "run_lint", "run_script", "run_tests", "run_typecheck",
       "snapshot_create", "snapshot_diff", "snapshot_list", "snapshot_restore", "watch_process", "watch_process_events"]);
   assert.ok(!JSON.stringify(card.tools).includes("$ref"));
   for (const tool of card.tools)
-    assert.equal(tool.annotations.readOnlyHint, ["BashOutput", "Glob", "Grep", "Read", "last_test_failures", "snapshot_diff",
+    assert.equal(tool.annotations.readOnlyHint, ["BashOutput", "Glob", "Grep", "Read", "export", "last_test_failures", "snapshot_diff",
       "snapshot_list", "watch_process_events"].includes(tool.name));
 });
 

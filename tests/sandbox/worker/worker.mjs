@@ -57,6 +57,7 @@ export class Worker {
         command_gid: commandUid, workspace: worker.workspace, inputs: worker.inputs, ...start,
       },
       limits: { processes: 200, file_bytes: 1 << 30, open_files: 1024, memory_bytes: 0, ...limits },
+      exports: { bytes: 1 << 30, types: "" },
       isolation: { isolation: "full", workspace_access: "write" },
     }));
     await worker.event("worker.ready");

@@ -88,6 +88,28 @@ static void encodings_round_trip_and_refuse_second_spellings(void **state)
     assert_false(hex_decode(SPAN_LITERAL("0g"), back, 1));
 }
 
+static void queries_and_percent_signs_are_read_as_they_were_sent(void **state)
+{
+    (void)state;
+    char text[64];
+    size_t size = 0;
+    percent_encode(SPAN_LITERAL("a b/\xc3\xbc~%"), text);
+    assert_string_equal(text, "a%20b%2F%C3%BC~%25");
+    assert_true(percent_decode(span_from_string(text), text, &size)); // in place
+    assert_true(span_is(span_of(text, size), "a b/\xc3\xbc~%"));
+    assert_true(percent_decode(SPAN_LITERAL("a+b"), text, &size));
+    assert_true(span_is(span_of(text, size), "a+b"));
+    assert_false(percent_decode(SPAN_LITERAL("100%"), text, &size));
+    assert_false(percent_decode(SPAN_LITERAL("%4"), text, &size));
+    assert_false(percent_decode(SPAN_LITERAL("%g0"), text, &size));
+
+    struct span query = SPAN_LITERAL("path=1&xpath=2&path=3=4&path&pathx=5");
+    assert_true(span_is(query_value(query, "path"), "3=4"));
+    assert_true(span_is_absent(query_value(query, "pat")));
+    assert_true(span_is_absent(query_value(SPAN_NONE, "path")));
+    assert_int_equal(query_value(SPAN_LITERAL("path="), "path").size, 0);
+}
+
 static void a_failure_tells_the_place_and_keeps_the_cause(void **state)
 {
     (void)state;
@@ -149,6 +171,7 @@ int main(void)
         cmocka_unit_test(a_buffer_is_a_queue_in_bounded_memory),
         cmocka_unit_test(an_arena_says_no_past_its_limit),
         cmocka_unit_test(encodings_round_trip_and_refuse_second_spellings),
+        cmocka_unit_test(queries_and_percent_signs_are_read_as_they_were_sent),
         cmocka_unit_test(a_failure_tells_the_place_and_keeps_the_cause),
         cmocka_unit_test(spans_split_trim_and_count),
         cmocka_unit_test(wall_time_is_written_in_utc),
