@@ -116,8 +116,9 @@ int api_new(struct loop *loop, const struct driver_config *config, const struct 
     return 0;
 }
 
-void api_set_sandboxes(struct api *api, struct sandboxes *sandboxes)
+void api_set_sandboxes(struct api *api, struct sandboxes *sandboxes, struct volumes *volumes)
 {
+    api->context.volumes = volumes;
     api->context.sandboxes = sandboxes;
 }
 
@@ -157,6 +158,12 @@ void api_exited(void *owner, const struct driver_record *record, const char *rea
 {
     struct api *api = owner;
     events_exited(api->events, record, reason);
+}
+
+void api_volume_expired(void *owner, const struct driver_volume *volume)
+{
+    struct api *api = owner;
+    events_volume_expired(api->events, volume);
 }
 
 void api_profiles_changed(struct api *api)

@@ -6,6 +6,7 @@
 #include "driver/events.h"
 #include "driver/revision.h"
 #include "driver/sandboxes.h"
+#include "driver/volumes.h"
 #include "gateway/lib/json/json.h"
 #include "gateway/lib/json/writer.h"
 #include "gateway/lib/telemetry/log.h"
@@ -14,6 +15,8 @@ enum {
     BODY_LIMIT = 16 << 10,
     RECORD_LIMIT = 16 << 10,
     LIST_LIMIT = 64 << 20,
+    ID_DIGITS = ID_SIZE - 1,
+    VOLUME_DIGITS = VOLUME_HASH_SIZE - 1,
 };
 
 // Lives in the exchange's arena, its buffers until `closed`.
@@ -22,9 +25,10 @@ struct request {
     struct exchange *ex;
     uid_t peer_uid;
     const struct route *route;
-    char id[ID_SIZE];
+    char id[VOLUME_HASH_SIZE]; // of a sandbox or a volume
     struct buffer body;
     struct sandbox_waiter waiter;
+    struct volume_waiter volume_waiter;
     struct events_reader reader;
     struct sandbox *made; // the one that is waited for
     bool existed;
@@ -32,7 +36,8 @@ struct request {
 
 struct route {
     const char *method, *path;
-    bool takes_id, takes_body;
+    size_t id_digits; // 0: it takes none
+    bool takes_body;
     void (*run)(struct request *r);
     const char *tail; // behind the id
 };
@@ -210,6 +215,59 @@ static void note(struct request *r)
     buffer_fini(&text);
 }
 
+struct volume_listing {
+    struct json_writer writer;
+    struct span fleet, owner; // absent: all
+};
+
+static void volume_add(void *owner, const struct driver_volume *v)
+{
+    struct volume_listing *l = owner;
+    struct buffer record;
+    if ((!span_is_absent(l->fleet) && !span_is(l->fleet, v->fleet)) ||
+        (!span_is_absent(l->owner) && !span_is(l->owner, v->owner)))
+        return;
+    buffer_init(&record, RECORD_LIMIT);
+    if (driver_volume_write(v, &record) == 0)
+        json_write_raw(&l->writer, buffer_span(&record));
+    buffer_fini(&record);
+}
+
+static void list_volumes(struct request *r)
+{
+    struct buffer body;
+    struct volume_listing l = {.fleet = query_value(r, "fleet"), .owner = query_value(r, "owner")};
+    buffer_init(&body, LIST_LIMIT);
+    json_writer_init(&l.writer, &body);
+    json_object_open(&l.writer);
+    json_write_key(&l.writer, "volumes");
+    json_array_open(&l.writer);
+    volumes_each(r->context->volumes, volume_add, &l);
+    json_array_close(&l.writer);
+    json_object_close(&l.writer);
+    answer(r, 200, buffer_span(&body));
+    buffer_fini(&body);
+}
+
+static void on_volume_removed(struct volume_waiter *w, const struct failure *why)
+{
+    struct request *r = CONTAINER_OF(w, struct request, volume_waiter);
+    if (why != NULL)
+        answer_failure(r, why);
+    else
+        answer(r, 204, SPAN_LITERAL(""));
+}
+
+static void delete_volume(struct request *r)
+{
+    char fleet[ID_SIZE] = "";
+    struct failure why;
+    r->volume_waiter.done = on_volume_removed;
+    span_copy_string(query_value(r, "fleet"), fleet, sizeof fleet);
+    if (volumes_remove(r->context->volumes, r->id, fleet, &r->volume_waiter, &why) != 0)
+        answer_failure(r, &why);
+}
+
 static void write_profile(const struct request *r, size_t index, struct json_writer *w)
 {
     const struct driver_profile *p = &r->context->config->profiles[index];
@@ -227,6 +285,7 @@ static void write_profile(const struct request *r, size_t index, struct json_wri
     json_write_member_i64(w, "cpu_millis", p->cpu_millis);
     json_write_member_i64(w, "pids", p->pids);
     json_write_member_i64(w, "disk_bytes", p->disk_bytes);
+    json_write_member_i64(w, "volume_bytes", p->volume_bytes);
     json_object_close(w);
 }
 
@@ -255,16 +314,19 @@ static void events(struct request *r)
 static const struct route routes[] = {
     {"POST", "/v1/sandboxes", .takes_body = true, .run = create},
     {"GET", "/v1/sandboxes", .run = list},
-    {"GET", "/v1/sandboxes/", .takes_id = true, .run = show, .tail = ""},
-    {"DELETE", "/v1/sandboxes/", .takes_id = true, .run = delete, .tail = ""},
-    {"PUT", "/v1/sandboxes/", .takes_id = true, .takes_body = true, .run = note, .tail = "/note"},
+    {"GET", "/v1/sandboxes/", .id_digits = ID_DIGITS, .run = show, .tail = ""},
+    {"DELETE", "/v1/sandboxes/", .id_digits = ID_DIGITS, .run = delete, .tail = ""},
+    {"PUT", "/v1/sandboxes/", .id_digits = ID_DIGITS, .takes_body = true, .run = note,
+     .tail = "/note"},
+    {"GET", "/v1/volumes", .run = list_volumes},
+    {"DELETE", "/v1/volumes/", .id_digits = VOLUME_DIGITS, .run = delete_volume, .tail = ""},
     {"GET", "/v1/profiles", .run = profiles},
     {"GET", "/v1/events", .run = events},
 };
 
-static bool is_id(struct span text)
+static bool is_id(struct span text, size_t digits)
 {
-    if (text.size != ID_SIZE - 1)
+    if (text.size != digits)
         return false;
     for (size_t i = 0; i < text.size; i++)
         if (strchr("0123456789abcdef", text.data[i]) == NULL || text.data[i] == '\0')
@@ -277,13 +339,14 @@ static bool route_fits(const struct route *route, struct request *r)
     struct span path = exchange_path(r->ex), start = span_from_string(route->path);
     if (!span_is(exchange_method(r->ex), route->method))
         return false;
-    if (!route->takes_id)
+    if (route->id_digits == 0)
         return span_equals(path, start);
     if (!span_starts_with(path, start))
         return false;
     struct span rest = span_slice(path, start.size, path.size);
-    struct span id = span_slice(rest, 0, ID_SIZE - 1);
-    return is_id(id) && span_is(span_slice(rest, ID_SIZE - 1, rest.size), route->tail) &&
+    struct span id = span_slice(rest, 0, route->id_digits);
+    return is_id(id, route->id_digits) &&
+           span_is(span_slice(rest, route->id_digits, rest.size), route->tail) &&
            span_copy_string(id, r->id, sizeof r->id);
 }
 
@@ -329,6 +392,7 @@ void api_request_closed(struct exchange *ex, const struct failure *why)
     struct request *r = exchange_user(ex);
     (void)why;
     list_remove(&r->waiter.node);
+    list_remove(&r->volume_waiter.node);
     events_leave(&r->reader);
     buffer_fini(&r->body);
 }

@@ -11,12 +11,14 @@
 
 struct events;
 struct sandboxes;
+struct volumes;
 
 struct api_context {
     const struct driver_config *config; // all borrowed
     const struct engine *engine;
     struct events *events;
     struct sandboxes *sandboxes;
+    struct volumes *volumes;
 };
 
 void api_request_begin(const struct api_context *context, uid_t peer_uid, struct exchange *ex);

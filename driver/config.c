@@ -32,6 +32,8 @@ static bool is_type_list(const char *text)
     return strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789/*+-._,") == strlen(text);
 }
 
+enum { VOLUME_BYTES_LEAST = 8 << 20 }; // its journal takes some of it
+
 #define TOP(member) KEY_AT(struct driver_config, member)
 #define PRO(member) KEY_AT(struct driver_profile, member)
 
@@ -45,6 +47,12 @@ static const struct key keys[] = {
      .help = "The journal of sandboxes and formatted disk templates. Of this driver alone."},
     {"run_dir", KEY_PATH, TOP(run_dir), .fallback = "/run/wrist",
      .help = "Bundles, link sockets and roots of running sandboxes; best on a tmpfs."},
+    {"volume_dir", KEY_PATH, TOP(volume_dir),
+     .help = "Where volumes are kept: sparse files, on a local disk. Of this driver alone. Without "
+             "it, state_dir/volumes."},
+    {"volume_grace", KEY_DURATION, TOP(volume_grace_ms), .least = 0, .most = 604800000,
+     .fallback = "10min",
+     .help = "How long after its start the driver deletes no volume for want of use."},
     {"runtime", KEY_STRING, TOP(runtime), .fallback = "auto", .accepts = is_runtime,
      .expected = "auto or the absolute path of runc, crun or runsc",
      .help = "The OCI runtime. auto takes the first of runc, crun and runsc that works here."},
@@ -101,6 +109,12 @@ static const struct key keys[] = {
      .most = 1099511627776, .fallback = "2GiB", .help = "/workspace and /inputs together."},
     {"profiles.<name>.limits.inodes", KEY_INTEGER, PRO(disk_inodes), .least = 1024,
      .most = 100000000, .fallback = "131072", .help = "Files and directories on that disk."},
+    {"profiles.<name>.volumes.size", KEY_SIZE, PRO(volume_bytes), .most = 1099511627776,
+     .fallback = "0",
+     .help = "The size of a volume: a workspace with a name that outlives its sandboxes. 0: there "
+             "are none. What exists keeps its size. Needs loop devices: not rootless."},
+    {"profiles.<name>.volumes.inodes", KEY_INTEGER, PRO(volume_inodes), .least = 1024,
+     .most = 100000000, .fallback = "131072", .help = "Files and directories in a volume."},
     {"profiles.<name>.limits.tmp", KEY_SIZE, PRO(tmp_bytes), .least = 65536, .most = 1099511627776,
      .fallback = "256MiB", .help = "/tmp, in memory."},
     {"profiles.<name>.limits.open_files", KEY_INTEGER, PRO(open_files), .least = 64,
@@ -129,6 +143,11 @@ static int check_profile(const struct driver_config *c, const struct driver_prof
         snprintf(at, sizeof at, "profiles.%s.root", p->name);
         return key_source_refuse(source, why, at, "expected either root or trial: true");
     }
+    snprintf(at, sizeof at, "profiles.%s.volumes.size", p->name);
+    if (p->volume_bytes != 0 && p->volume_bytes < VOLUME_BYTES_LEAST)
+        return key_source_refuse(source, why, at, "expected 0 or at least 8MiB");
+    if (p->volume_bytes != 0 && p->read_only)
+        return key_source_refuse(source, why, at, "expected 0 with read_only: true");
     if (p->command_uid >= c->uid_count || p->command_gid >= c->uid_count) {
         snprintf(at, sizeof at, "profiles.%s.command.uid", p->name);
         return key_source_refuse(source, why, at, "expected uid and gid below uid_count");

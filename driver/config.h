@@ -23,6 +23,7 @@ struct driver_profile {
     int64_t disk_bytes, disk_inodes, tmp_bytes;
     int64_t command_uid, command_gid;
     int64_t open_files;
+    int64_t volume_bytes, volume_inodes; // 0 bytes: it has no volumes
     int64_t export_bytes;
     char export_types[WORKER_TYPES_SIZE]; // as in worker_exports
     bool read_only;                       // /workspace shows /inputs, and nobody can write there
@@ -33,8 +34,10 @@ struct driver_config {
     char listen[CONFIG_PATH_SIZE]; // "unix:/run/wrist/driver.sock"
     char **allowed_users;          // owned; names or uids
     size_t allowed_user_count;
-    char state_dir[128], run_dir[64]; // short, since a socket's path has 107 bytes at most
-    char runtime[CONFIG_PATH_SIZE];   // "auto", or a program's path
+    char state_dir[128], run_dir[64];  // short, since a socket's path has 107 bytes at most
+    char volume_dir[CONFIG_PATH_SIZE]; // "" for its folder in state_dir
+    int64_t volume_grace_ms;
+    char runtime[CONFIG_PATH_SIZE]; // "auto", or a program's path
     char cgroup_parent[64];
     int64_t uid_base, uid_count;
     int64_t sandboxes;

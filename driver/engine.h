@@ -30,6 +30,8 @@ struct engine_ops {
     // In a job's process: ends what runs and removes everything, also of half a creation. 0 where
     // there was nothing.
     int (*destroy)(void *engine, const char *id, struct failure *why);
+    // In a job's process: takes a volume off the disk. FAULT_CONFLICT where it is mounted.
+    int (*volume_remove)(void *engine, const char *volume, struct failure *why);
     // The rest is called from the loop and does not block.
     int (*pid)(void *engine, const char *id, pid_t *out, struct failure *why);
     void (*endpoint)(void *engine, const char *id, char out[ENDPOINT_SIZE]);

@@ -74,6 +74,23 @@ void events_exited(struct events *e, const struct driver_record *record, const c
     buffer_fini(&line);
 }
 
+void events_volume_expired(struct events *e, const struct driver_volume *volume)
+{
+    struct buffer line;
+    struct json_writer w;
+    buffer_init(&line, EVENT_LIMIT);
+    json_writer_init(&w, &line);
+    json_object_open(&w);
+    json_write_member_string(&w, "event", "volume_expired");
+    json_write_member_string(&w, "id", volume->id);
+    json_write_member_string(&w, "fleet", volume->fleet);
+    json_write_member_string(&w, "profile", volume->profile);
+    json_object_close(&w);
+    if (json_writer_finish(&w) == 0 && buffer_append_char(&line, '\n') == 0)
+        events_send(e, buffer_span(&line));
+    buffer_fini(&line);
+}
+
 void events_profiles(struct events *e)
 {
     events_send(e, SPAN_LITERAL("{\"event\":\"profiles\"}\n"));

@@ -21,6 +21,7 @@ void events_free(struct events *e);
 void events_join(struct events *e, struct events_reader *reader, struct exchange *exchange);
 void events_leave(struct events_reader *reader);
 void events_exited(struct events *e, const struct driver_record *record, const char *reason);
+void events_volume_expired(struct events *e, const struct driver_volume *volume);
 void events_profiles(struct events *e); // what new sandboxes are made of has changed
 void events_end(struct events *e);      // ends every stream in order
 

@@ -254,7 +254,7 @@ static int program_failed(const char *program, int status, int said, struct fail
                        (int)(words.size > 300 ? 300 : words.size), words.data);
 }
 
-static int program_wait(char *const argv[], int answer, struct failure *why)
+static int program_wait(char *const argv[], int answer, int *status, struct failure *why)
 {
     CLEANUP(fd_close) int said = memfd_create("stderr", MFD_CLOEXEC);
     if (said < 0)
@@ -262,15 +262,23 @@ static int program_wait(char *const argv[], int answer, struct failure *why)
     pid_t pid = fork();
     if (pid == 0)
         program_exec(argv, answer, said);
-    int status = 0;
-    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+    if (pid < 0 || waitpid(pid, status, 0) != pid)
         return failure_errno(why, "run %s", argv[0]);
-    return status == 0 ? 0 : program_failed(argv[0], status, said, why);
+    return *status == 0 ? 0 : program_failed(argv[0], *status, said, why);
 }
 
 int program_run(char *const argv[], struct failure *why)
 {
-    return program_wait(argv, -1, why);
+    int status = 0;
+    return program_wait(argv, -1, &status, why);
+}
+
+int program_status(char *const argv[], int *status, struct failure *why)
+{
+    int raw = -1;
+    int fault = program_wait(argv, -1, &raw, why);
+    *status = raw >= 0 && WIFEXITED(raw) ? WEXITSTATUS(raw) : -1;
+    return *status >= 0 ? 0 : fault;
 }
 
 int program_ask(char *const argv[], char *out, size_t out_size, struct failure *why)
@@ -278,7 +286,8 @@ int program_ask(char *const argv[], char *out, size_t out_size, struct failure *
     CLEANUP(fd_close) int answer = memfd_create("stdout", MFD_CLOEXEC);
     if (answer < 0)
         return failure_errno(why, "memfd_create");
-    int fault = program_wait(argv, answer, why);
+    int status = 0;
+    int fault = program_wait(argv, answer, &status, why);
     ssize_t got = pread(answer, out, out_size - 1, 0);
     out[got > 0 ? got : 0] = '\0';
     return fault;

@@ -37,7 +37,10 @@ bool jobs_have(const struct jobs *j, pid_t pid); // one of them runs in this pro
 // For work inside a job: runs a program (its stdio is /dev/null but for stderr, whose last words go
 // into *why) and waits for it. FAULT_INTERNAL where it does not end with 0.
 int program_run(char *const argv[], struct failure *why);
-// The same; the beginning of what it writes to stdout comes back as a string.
+// For programs whose exit status says more: it comes in *status, and *why has the last words where
+// it is not 0. A fault only where it could not be run or was killed.
+int program_status(char *const argv[], int *status, struct failure *why);
+// As program_run; the beginning of what it writes to stdout comes back as a string.
 int program_ask(char *const argv[], char *out, size_t out_size, struct failure *why);
 
 #endif

@@ -11,6 +11,7 @@
 #include "driver/oci/oci.h"
 #include "driver/reload.h"
 #include "driver/sandboxes.h"
+#include "driver/volumes.h"
 #include "gateway/lib/config/command_line.h"
 #include "gateway/lib/loop/loop.h"
 #include "gateway/lib/loop/timer.h"
@@ -25,6 +26,7 @@ struct driver {
     struct journal *journal;
     struct engine engine;
     struct jobs *jobs;
+    struct volumes *volumes;
     struct sandboxes *sandboxes;
     struct api *api;
     struct timer drain;
@@ -84,16 +86,26 @@ static int open_parts(struct driver *d, struct failure *why)
     if (fault != 0)
         return fault;
     d->jobs = jobs_new(d->loop, (size_t)d->config.parallel_jobs, (size_t)d->config.waiting_jobs);
+    fault = volumes_open(&(struct volumes_options){.loop = d->loop,
+                                                   .config = &d->config,
+                                                   .engine = &d->engine,
+                                                   .jobs = d->jobs,
+                                                   .expired = api_volume_expired,
+                                                   .owner = d->api},
+                         &d->volumes, why);
+    if (fault != 0)
+        return fault;
     d->sandboxes = sandboxes_new(&(struct sandboxes_options){
         .loop = d->loop,
         .config = &d->config,
         .engine = &d->engine,
         .journal = d->journal,
         .jobs = d->jobs,
+        .volumes = d->volumes,
         .exited = api_exited,
         .owner = d->api,
     });
-    api_set_sandboxes(d->api, d->sandboxes);
+    api_set_sandboxes(d->api, d->sandboxes, d->volumes);
     return sandboxes_recover(d->sandboxes, why);
 }
 
@@ -116,6 +128,7 @@ static int run(struct driver *d)
     loop_run(d->loop);
     jobs_free(d->jobs);
     sandboxes_free(d->sandboxes);
+    volumes_free(d->volumes);
     api_free(d->api);
     d->engine.ops->free(d->engine.self);
     journal_close(d->journal);

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "driver/revision.h"
+#include "driver/volumes.h"
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/base/table.h"
 #include "gateway/lib/loop/child.h"
@@ -79,6 +80,11 @@ static void remove_retry(struct sandbox *s, const struct failure *why)
     waiters_tell(&s->removal_waiters, why);
 }
 
+static void free_volume(const struct sandbox *s)
+{
+    volumes_release(s->all->o.volumes, s->entry.record.volume, s->entry.record.id);
+}
+
 static void remove_ended(void *subject, const struct failure *why)
 {
     struct sandbox *s = subject;
@@ -87,6 +93,7 @@ static void remove_ended(void *subject, const struct failure *why)
         return;
     }
     sandbox_set_phase(s, SANDBOX_GONE, "removed");
+    free_volume(s);
     table_remove(s->all->by_id, span_from_string(s->entry.record.id));
     timer_cancel(&s->timer);
     waiters_tell(&s->removal_waiters, NULL);
@@ -163,6 +170,7 @@ static void on_container_ended(void *owner, int status)
     struct sandboxes *all = s->all;
     char reason[64];
     s->child = NULL;
+    free_volume(s);
     exit_reason(s, status, reason, sizeof reason);
     all->o.exited(all->o.owner, &s->entry.record, reason);
     if (s->phase == SANDBOX_STOPPING) {
@@ -207,6 +215,7 @@ static void create_failed(struct sandbox *s, struct failure *why)
     LOG(LOG_ERROR, "sandbox.create", LOG_STRING("sandbox", s->entry.record.id),
         LOG_STRING("profile", s->entry.record.profile), LOG_FAILURE(why));
     remove_start(s, "its creation failed");
+    free_volume(s); // whoever asks again need not wait for the removal; the image's lock holds
     waiters_tell(&s->creation_waiters, why);
 }
 
@@ -271,6 +280,7 @@ static void record_fill(const struct sandboxes *all, const struct driver_create 
     memcpy(r->id, create->id, sizeof r->id);
     memcpy(r->fleet, create->fleet, sizeof r->fleet);
     memcpy(r->profile, create->profile, sizeof r->profile);
+    memcpy(r->volume, create->volume, sizeof r->volume);
     engine->ops->endpoint(engine->self, create->id, r->endpoint);
     snprintf(r->digest, sizeof r->digest, "%s", engine->ops->digest(engine->self, profile));
     profile_revision(&all->o.config->profiles[profile], r->digest, r->revision);
@@ -301,6 +311,8 @@ int sandboxes_create(struct sandboxes *all, const struct driver_create *create, 
     if (table_count(all->by_id) >= (size_t)all->o.config->sandboxes)
         return failure_set(why, FAULT_QUOTA, "this driver has its %lld sandboxes",
                            (long long)all->o.config->sandboxes);
+    if (create->volume[0] != '\0' && (fault = volumes_take(all->o.volumes, create, why)) != 0)
+        return fault;
     struct driver_record record;
     record_fill(all, create, profile, &record);
     struct sandbox *s = sandbox_new(all, &record);
@@ -316,6 +328,7 @@ int sandboxes_create(struct sandboxes *all, const struct driver_create *create, 
     fault = jobs_start(all->o.jobs, &request, why);
     if (fault != 0) {
         table_remove(all->by_id, span_from_string(create->id));
+        free_volume(s);
         sandbox_free(s);
         return fault;
     }
@@ -356,6 +369,7 @@ static void adopt(void *owner, const char *id, const struct journal_entry *entry
         return;
     }
     s->entry = *entry;
+    volumes_hold(all->o.volumes, entry->record.volume, id);
     struct failure why = {0};
     if (entry->removing || entry->record.state == DRIVER_STATE_CREATING) {
         remove_start(s, entry->removing ? "its removal was broken off"
@@ -365,6 +379,7 @@ static void adopt(void *owner, const char *id, const struct journal_entry *entry
         sandbox_set_phase(s, SANDBOX_RUNNING, "adopted");
     } else {
         sandbox_set_phase(s, SANDBOX_EXITED, "ended while no driver watched");
+        free_volume(s);
         timer_start(&s->timer, all->o.config->exited_keep_ms);
     }
 }

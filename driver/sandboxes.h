@@ -12,6 +12,7 @@
 #include "driver/sandbox.h"
 
 struct sandboxes;
+struct volumes;
 
 struct sandboxes_options {
     struct loop *loop; // all borrowed
@@ -19,6 +20,7 @@ struct sandboxes_options {
     const struct engine *engine;
     const struct journal *journal;
     struct jobs *jobs;
+    struct volumes *volumes;
     // A container ended, by itself or because it was told to.
     void (*exited)(void *owner, const struct driver_record *record, const char *reason);
     void *owner;

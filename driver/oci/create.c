@@ -14,6 +14,7 @@
 
 #include "driver/oci/bundle.h"
 #include "driver/oci/instance.h"
+#include "driver/oci/volume.h"
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/control/worker_start.h"
 
@@ -68,6 +69,7 @@ static int write_start(struct creation *c, struct failure *why)
     memcpy(s.profile, create->profile, sizeof s.profile);
     s.generation = create->generation;
     memcpy(s.secret, create->secret, sizeof s.secret);
+    memcpy(s.principal, create->volume_owner, sizeof s.principal);
     s.orphan_ms = create->orphan_ms;
     s.worker_uid = s.worker_gid = 0;
     s.command_uid = c->oci->one_uid ? 0 : p->command_uid;
@@ -104,11 +106,11 @@ static int make_part(const char *path, int64_t uid, int64_t gid, struct failure 
     return fault;
 }
 
-static int note_loop(const struct creation *c, int number, struct failure *why)
+static int note_loop(const struct creation *c, const char *name, int number, struct failure *why)
 {
     char path[FILE_PATH_SIZE], text[16];
     snprintf(text, sizeof text, "%d", number);
-    int fault = oci_path(c->oci, c->id, "loop", path, why);
+    int fault = oci_path(c->oci, c->id, name, path, why);
     return fault != 0 ? fault : file_write(path, span_from_string(text), 0600, why);
 }
 
@@ -129,7 +131,7 @@ static int make_disk(struct creation *c, struct failure *why)
     if (fault == 0)
         fault = disk_mount(c->profile->disk_template, label, disk, &number, why);
     if (fault == 0)
-        fault = note_loop(c, number, why);
+        fault = note_loop(c, "loop", number, why);
     if (fault == 0)
         fault = path_format(c->workspace, why, "%s/workspace", disk);
     if (fault == 0)
@@ -141,6 +143,34 @@ static int make_disk(struct creation *c, struct failure *why)
         fault = make_part(c->inputs, id_map_outside(&c->oci->uids, 0),
                           id_map_outside(&c->oci->gids, 0), why);
     return fault;
+}
+
+// In place of the disk's workspace, which stays empty.
+static int make_volume(struct creation *c, struct failure *why)
+{
+    const struct driver_create *create = &c->order->create;
+    const struct driver_profile *p = c->profile->settings;
+    char image[FILE_PATH_SIZE], target[FILE_PATH_SIZE], label[DISK_LABEL_SIZE];
+    int number = -1;
+    if (create->volume[0] == '\0')
+        return 0;
+    oci_volume_label(c->oci, c->id, label);
+    int fault = oci_volume_path(c->oci, create->volume, image, why);
+    if (fault == 0)
+        fault = oci_path(c->oci, c->id, "volume", target, why);
+    if (fault == 0)
+        fault = directory_make(target, 0755, why);
+    if (fault == 0)
+        fault = volume_make(image, p->volume_bytes, p->volume_inodes, why);
+    if (fault == 0)
+        fault = volume_mount(image, label, target, &number, why);
+    if (fault == 0)
+        fault = note_loop(c, "volume-loop", number, why);
+    if (fault == 0)
+        fault = path_format(c->workspace, why, "%s/workspace", target);
+    return fault != 0 ? fault
+                      : make_part(c->workspace, id_map_outside(&c->oci->uids, p->command_uid),
+                                  id_map_outside(&c->oci->gids, p->command_gid), why);
 }
 
 static int write_bundle(struct creation *c, struct failure *why)
@@ -237,7 +267,8 @@ static int become_runtime(struct creation *c, struct failure *why)
 int oci_create(void *engine, const struct engine_order *order, struct failure *why)
 {
     static int (*const steps[])(struct creation *, struct failure *) = {
-        make_folder, open_link, write_start, make_disk, write_bundle, place_fds, become_runtime,
+        make_folder, open_link,    write_start, make_disk,
+        make_volume, write_bundle, place_fds,   become_runtime,
     };
     const struct oci *o = engine;
     struct creation c = {

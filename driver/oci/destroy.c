@@ -41,11 +41,13 @@ static int run_delete(const struct oci *o, const char *id, struct failure *why)
     return tree_remove(state, why);
 }
 
-static int wait_for_disk(const struct oci *o, const char *id, struct failure *why)
+// `note` is the file that has the loop device's number.
+static int wait_for_disk(const struct oci *o, const char *id, const char *note, const char *label,
+                         struct failure *why)
 {
-    char path[FILE_PATH_SIZE], label[DISK_LABEL_SIZE];
+    char path[FILE_PATH_SIZE];
     struct buffer text;
-    int fault = oci_path(o, id, "loop", path, why);
+    int fault = oci_path(o, id, note, path, why);
     if (fault != 0)
         return fault;
     buffer_init(&text, 16384 + 32);
@@ -53,13 +55,21 @@ static int wait_for_disk(const struct oci *o, const char *id, struct failure *wh
     if (file_read(path, &text, NULL) == 0 && buffer_append_char(&text, '\0') == 0)
         number = (int)strtol(buffer_span(&text).data, NULL, 10);
     buffer_fini(&text);
-    oci_label(o, id, label);
     for (int round = 0; number >= 0 && disk_is_attached(number, label); round++) {
         if (round == WAIT_ROUNDS)
             return failure_set(why, FAULT_TIMEOUT, "/dev/loop%d stays attached", number);
         nanosleep(&(struct timespec){0, ROUND_MS * 1000000L}, NULL);
     }
     return 0;
+}
+
+static int wait_for_disks(const struct oci *o, const char *id, struct failure *why)
+{
+    char label[DISK_LABEL_SIZE];
+    oci_label(o, id, label);
+    int fault = wait_for_disk(o, id, "loop", label, why);
+    oci_volume_label(o, id, label);
+    return fault != 0 ? fault : wait_for_disk(o, id, "volume-loop", label, why);
 }
 
 int oci_destroy(void *engine, const char *id, struct failure *why)
@@ -73,7 +83,7 @@ int oci_destroy(void *engine, const char *id, struct failure *why)
             fault = cgroup_destroy(path, why);
     }
     if (fault == 0)
-        fault = wait_for_disk(o, id, why);
+        fault = wait_for_disks(o, id, why);
     if (fault == 0)
         fault = oci_path(o, id, "", path, why);
     if (fault == 0)

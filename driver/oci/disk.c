@@ -148,21 +148,26 @@ static int loop_attach(int file, const char *label, int *device, int *number, st
     return failure_set(why, FAULT_UNAVAILABLE, "no loop device stayed free");
 }
 
-int disk_mount(const char *template_path, const char *label, const char *target, int *loop_number,
-               struct failure *why)
+int disk_mount_file(int file, const char *label, const char *target, int *loop_number,
+                    struct failure *why)
 {
-    CLEANUP(fd_close) int file = -1;
     CLEANUP(fd_close) int device = -1;
     char path[FILE_PATH_SIZE];
-    int fault = disk_copy(template_path, &file, why);
-    if (fault == 0)
-        fault = loop_attach(file, label, &device, loop_number, why);
+    int fault = loop_attach(file, label, &device, loop_number, why);
     if (fault == 0)
         fault = path_format(path, why, "/dev/loop%d", *loop_number);
     if (fault == 0 && mount(path, target, "ext4", MS_NOSUID | MS_NODEV | MS_NOATIME,
                             "errors=remount-ro,noinit_itable,discard") != 0)
         fault = failure_errno(why, "mount %s on %s", path, target);
     return fault;
+}
+
+int disk_mount(const char *template_path, const char *label, const char *target, int *loop_number,
+               struct failure *why)
+{
+    CLEANUP(fd_close) int file = -1;
+    int fault = disk_copy(template_path, &file, why);
+    return fault != 0 ? fault : disk_mount_file(file, label, target, loop_number, why);
 }
 
 bool disk_is_attached(int loop_number, const char *label)

@@ -18,6 +18,10 @@ int disk_template_make(const char *directory, int64_t bytes, int64_t inodes,
 // Mounts a copy of the template (in the caller's mount namespace) and names its loop device.
 int disk_mount(const char *template_path, const char *label, const char *target, int *loop_number,
                struct failure *why);
+// Mounts the file behind `file` as ext4, as every disk of a sandbox is; the device keeps it open,
+// and with it what is locked on it, until the last mount is gone.
+int disk_mount_file(int file, const char *label, const char *target, int *loop_number,
+                    struct failure *why);
 // Whether loop device `loop_number` still belongs to the disk of this label.
 bool disk_is_attached(int loop_number, const char *label);
 

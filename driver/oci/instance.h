@@ -32,6 +32,9 @@ int oci_path(const struct oci *o, const char *id, const char *name, char out[FIL
              struct failure *why);
 int oci_cgroup(const struct oci *o, const char *id, char out[FILE_PATH_SIZE], struct failure *why);
 void oci_label(const struct oci *o, const char *id, char out[DISK_LABEL_SIZE]);
+void oci_volume_label(const struct oci *o, const char *id, char out[DISK_LABEL_SIZE]);
+int oci_volume_path(const struct oci *o, const char *volume, char out[FILE_PATH_SIZE],
+                    struct failure *why);
 int oci_state_root(const struct oci *o, char out[FILE_PATH_SIZE], struct failure *why);
 
 int oci_create(void *engine, const struct engine_order *order, struct failure *why);

@@ -11,6 +11,8 @@
 
 #include "driver/oci/cgroup.h"
 #include "driver/oci/instance.h"
+#include "driver/oci/volume.h"
+#include "driver/volumes.h"
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/confine/limits.h"
 #include "gateway/lib/json/json.h"
@@ -33,6 +35,26 @@ int oci_cgroup(const struct oci *o, const char *id, char out[FILE_PATH_SIZE], st
 void oci_label(const struct oci *o, const char *id, char out[DISK_LABEL_SIZE])
 {
     snprintf(out, DISK_LABEL_SIZE, "wrist-%.12s-%s", o->installation, id);
+}
+
+void oci_volume_label(const struct oci *o, const char *id, char out[DISK_LABEL_SIZE])
+{
+    snprintf(out, DISK_LABEL_SIZE, "wrist-%.12s-%s-v", o->installation, id);
+}
+
+int oci_volume_path(const struct oci *o, const char *volume, char out[FILE_PATH_SIZE],
+                    struct failure *why)
+{
+    char folder[FILE_PATH_SIZE];
+    int fault = volumes_folder(o->config, folder, why);
+    return fault != 0 ? fault : path_format(out, why, "%s/%s.ext4", folder, volume);
+}
+
+static int oci_volume_remove(void *engine, const char *volume, struct failure *why)
+{
+    char path[FILE_PATH_SIZE];
+    int fault = oci_volume_path(engine, volume, path, why);
+    return fault != 0 ? fault : volume_remove(path, why);
 }
 
 int oci_state_root(const struct oci *o, char out[FILE_PATH_SIZE], struct failure *why)
@@ -170,6 +192,12 @@ static int profile_open(struct oci *o, const struct driver_profile *settings, st
                            "profile %s: read_only needs a disk for each sandbox, and this user may "
                            "mount none; start the driver as root",
                            settings->name);
+    if (o->rootless && settings->volume_bytes != 0)
+        return failure_set(
+            why, FAULT_UNAVAILABLE,
+            "profile %s: volumes are disks that are mounted, and this user may mount "
+            "none; start the driver as root, or set volumes.size: 0",
+            settings->name);
     int fault = runtime_find(settings->runtime[0] != '\0' ? settings->runtime : o->config->runtime,
                              &p->runtime, why);
     if (fault == 0)
@@ -218,6 +246,7 @@ static const struct engine_ops oci_ops = {
     .name = "oci",
     .create = oci_create,
     .destroy = oci_destroy,
+    .volume_remove = oci_volume_remove,
     .pid = oci_pid,
     .endpoint = oci_endpoint,
     .digest = oci_digest,

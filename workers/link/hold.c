@@ -18,10 +18,11 @@ struct hold {
     struct table *sessions; // id → whose it is: the hold itself for its holder, else a grant
 };
 
-struct hold *hold_new(int64_t generation)
+struct hold *hold_new(int64_t generation, const char *principal)
 {
     struct hold *h = memory_new(sizeof *h);
     h->generation = generation;
+    span_copy_string(span_from_string(principal), h->principal, sizeof h->principal);
     h->grants = table_new();
     h->sessions = table_new();
     return h;

@@ -12,7 +12,8 @@ struct hold;
 // So few that all grants together leave the holder room.
 enum { HOLD_SESSIONS_MAX = 1024, HOLD_GRANT_SESSIONS_MAX = 64 };
 
-struct hold *hold_new(int64_t generation);
+// `principal` holds it from the start; "": whoever binds first.
+struct hold *hold_new(int64_t generation, const char *principal);
 void hold_free(struct hold *h);
 // FAULT_CONFLICT: another principal's, which was not granted, or another generation. FAULT_QUOTA:
 // too many sessions.

@@ -183,7 +183,7 @@ struct service *link_new(const struct link_options *options, struct failure *why
     struct http_server_limits limits;
     struct service *s = memory_new(sizeof *s);
     s->options = *options;
-    s->hold = hold_new(options->start->generation);
+    s->hold = hold_new(options->start->generation, options->start->principal);
     s->sessions = options->stand_alone ? sessions_new(options->loop) : NULL;
     s->pendings = pendings_new(options->loop, options->calls, !options->stand_alone);
     s->replay = replay_new(options->loop);

@@ -26,6 +26,7 @@ static const struct field sandbox_rows[] = {
     {"command_gid", FIELD_I64, FIELD_AT(struct worker_start, command_gid)},
     {"workspace", FIELD_TEXT, FIELD_AT(struct worker_start, workspace)},
     {"inputs", FIELD_TEXT, FIELD_AT(struct worker_start, inputs), .optional = true},
+    {"principal", FIELD_HASH, FIELD_AT(struct worker_start, principal), .optional = true},
 };
 static const struct fields sandbox_fields = {"worker start", sandbox_rows,
                                              ARRAY_COUNT(sandbox_rows)};

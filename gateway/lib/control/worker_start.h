@@ -13,6 +13,7 @@
 #include "gateway/lib/base/failure.h"
 #include "gateway/lib/base/random.h"
 #include "gateway/lib/control/driver_api.h"
+#include "gateway/lib/control/link.h"
 
 enum {
     WORKER_LISTEN_FD = 3, // a listening unix or TCP socket
@@ -41,9 +42,10 @@ struct worker_start {
     char profile[PROFILE_NAME_SIZE];
     int64_t generation;
     unsigned char secret[LINK_SECRET_BYTES];
-    int64_t orphan_ms;              // ends itself when no gateway came for so long; 0: never
-    int64_t grace_ms;               // from SIGTERM or /end to its exit
-    int64_t worker_uid, worker_gid; // whom PID 1 is to be; the same as now: nothing to change
+    char principal[PRINCIPAL_HASH_SIZE]; // whose it is from the start; "": the first one's to bind
+    int64_t orphan_ms;                   // ends itself when no gateway came for so long; 0: never
+    int64_t grace_ms;                    // from SIGTERM or /end to its exit
+    int64_t worker_uid, worker_gid;      // whom PID 1 is to be; the same as now: nothing to change
     int64_t command_uid, command_gid;
     struct worker_limits limits;
     struct worker_exports exports;

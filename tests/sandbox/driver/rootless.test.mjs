@@ -28,6 +28,14 @@ describe('a rootless wrist-driver', { skip: needsRuntime() }, () => {
     fs.rmSync(driver.folder, { recursive: true });
   });
 
+  it('refuses a profile with volumes, which it could not mount', async () => {
+    const driver = new Driver({
+      profiles: profile('    weak_isolation: true\n    volumes: { size: 32MiB }\n'), user: plainUser,
+    });
+    await assert.rejects(driver.start(), /volumes are disks that are mounted/);
+    fs.rmSync(driver.folder, { recursive: true });
+  });
+
   it('works with one uid, and says at start what does not hold', async () => {
     const driver = await new Driver({
       profiles: profile('    weak_isolation: true\n'), user: plainUser, settings: 'allowed_users: [root]',

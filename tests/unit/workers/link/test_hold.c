@@ -59,7 +59,7 @@ static int revoke(struct hold *h, const char *who, struct heard *heard)
 
 static int setup(void **state)
 {
-    *state = hold_new(GENERATION);
+    *state = hold_new(GENERATION, "");
     return 0;
 }
 
@@ -84,6 +84,16 @@ static void the_first_bind_wins_and_only_who_was_granted_binds_besides(void **st
     assert_true(hold_serves(h, span_from_string(bob)));
     assert_false(hold_serves(h, span_from_string(eve)));
     assert_false(hold_serves(h, SPAN_LITERAL("")));
+}
+
+static void a_principal_named_at_the_start_holds_it_before_anybody_binds(void **state)
+{
+    struct hold *h = hold_new(GENERATION, ann);
+    (void)state;
+    assert_string_equal(hold_principal(h), ann);
+    assert_int_equal(bind_as(h, bob, "b1"), FAULT_CONFLICT);
+    assert_int_equal(bind_as(h, ann, "a1"), 0);
+    hold_free(h);
 }
 
 static void a_session_is_one_principals(void **state)
@@ -182,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_first_bind_wins_and_only_who_was_granted_binds_besides),
+        TEST(a_principal_named_at_the_start_holds_it_before_anybody_binds),
         TEST(a_session_is_one_principals),
         TEST(taking_a_grant_back_ends_its_sessions_and_no_others),
         TEST(the_holder_is_no_grant_and_cannot_be_taken_away),

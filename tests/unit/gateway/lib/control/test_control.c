@@ -23,10 +23,53 @@ static void a_creation_reads_back_as_it_was_written(void **state)
     for (int i = 0; i < LINK_SECRET_BYTES; i++)
         sent.secret[i] = (unsigned char)(i * 9);
     sent.orphan_ms = 60000;
+    snprintf(sent.volume, sizeof sent.volume, "%s", HEX32 HEX32);
+    snprintf(sent.volume_owner, sizeof sent.volume_owner, "%s", HEX32 HEX32);
+    snprintf(sent.volume_label, sizeof sent.volume_label, "sealed");
+    sent.volume_keep_ms = 1000;
+    sent.volumes_most = 3;
     buffer_init(&out, 4096);
     assert_int_equal(driver_create_write(&sent, &out), 0);
     assert_int_equal(driver_create_parse(buffer_span(&out), &got, &why), 0);
     assert_memory_equal(&sent, &got, sizeof sent);
+    buffer_fini(&out);
+}
+
+static void a_creation_of_an_older_gateway_has_no_volume(void **state)
+{
+    (void)state;
+    struct driver_create got;
+    struct failure why;
+    assert_int_equal(
+        driver_create_parse(SPAN_LITERAL("{\"id\":\"" HEX32 "\",\"fleet\":\"" HEX32
+                                         "\",\"profile\":\"c\",\"generation\":1,\"secret\":"
+                                         "\"" HEX32 HEX32 "\",\"orphan_ms\":5}"),
+                            &got, &why),
+        0);
+    assert_string_equal(got.volume, "");
+    assert_int_equal(got.volumes_most, 0);
+}
+
+static void a_volume_reads_back_as_it_was_written(void **state)
+{
+    (void)state;
+    struct driver_volume sent = {.id = HEX32 HEX32,
+                                 .fleet = HEX32,
+                                 .owner = HEX32 HEX32,
+                                 .label = "sealed",
+                                 .profile = "c",
+                                 .bytes = 1,
+                                 .keep_ms = INT64_MAX,
+                                 .created_ms = 5,
+                                 .used_ms = 6};
+    struct driver_volume got;
+    struct buffer out;
+    struct failure why;
+    buffer_init(&out, 4096);
+    assert_int_equal(driver_volume_write(&sent, &out), 0);
+    assert_int_equal(driver_volume_parse(buffer_span(&out), &got, &why), 0);
+    assert_memory_equal(&sent, &got, sizeof sent);
+    assert_int_equal(driver_volume_parse(SPAN_LITERAL("{}"), &got, &why), FAULT_INVALID);
     buffer_fini(&out);
 }
 
@@ -142,6 +185,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_creation_reads_back_as_it_was_written),
+        cmocka_unit_test(a_creation_of_an_older_gateway_has_no_volume),
+        cmocka_unit_test(a_volume_reads_back_as_it_was_written),
         cmocka_unit_test(a_record_reads_back_and_leaves_out_what_is_empty),
         cmocka_unit_test(what_a_peer_gets_wrong_is_refused_by_name),
         cmocka_unit_test(unknown_members_of_a_newer_peer_are_passed_over),
