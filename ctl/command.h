@@ -16,6 +16,8 @@ int token_list_command(int argc, char **argv);
 int token_revoke_command(int argc, char **argv);
 int keyring_new_command(int argc, char **argv);
 int store_check_command(int argc, char **argv);
+int volume_list_command(int argc, char **argv);
+int volume_delete_command(int argc, char **argv);
 int schema_flatten_command(int argc, char **argv);
 int schema_check_command(int argc, char **argv);
 

@@ -25,6 +25,10 @@ static const struct command commands[] = {
      "Has a running gateway compare its store with the sandboxes that run, and heal what differs:\n"
      "records of nothing are taken out, what fell out of an index is put back. Prints the "
      "counts.\n"},
+    {"volume list", volume_list_command, "[--admin ADDRESS]",
+     "Shows the volumes of all principals, and which sandboxes have them, as JSON.\n"},
+    {"volume delete", volume_delete_command, "[--admin ADDRESS] ID",
+     "Deletes a volume for good, by its id. One that a sandbox has stays.\n"},
     {"schema flatten", schema_flatten_command,
      "--provider P [--kind schema|outputSchema|names|result] [--depth N] (FILE | -)",
      "Rewrites a tool's JSON Schema so that the provider takes it; what was lost is told on\n"

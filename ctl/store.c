@@ -10,7 +10,7 @@
 #include "gateway/lib/file/file.h"
 #include "gateway/lib/net/address.h"
 
-enum { ANSWER_BYTES = 64 * 1024, WAIT_SECONDS = 60 };
+enum { ANSWER_BYTES = 64 * 1024 * 1024, WAIT_SECONDS = 60 };
 
 static int exchange(const char *where, const char *request, struct buffer *answer,
                     struct failure *why)
@@ -32,18 +32,11 @@ static int exchange(const char *where, const char *request, struct buffer *answe
     return rc;
 }
 
-int store_check_command(int argc, char **argv)
+// Prints what the gateway answers; 1 where that is no 200.
+static int ask_gateway(const char *admin, const char *request)
 {
-    static const char request[] = "POST /v1/store/check HTTP/1.1\r\nhost: localhost\r\n"
-                                  "content-length: 0\r\nconnection: close\r\n\r\n";
-    const char *admin = NULL;
-    const struct option_row rows[] = {{"--admin", &admin, false}, {NULL, NULL, false}};
     struct failure why;
     struct buffer answer;
-    if (options_parse(argc, argv, rows, NULL, 0, &why) != 0) {
-        fprintf(stderr, "wristctl: %s; see wristctl --help\n", why.text);
-        return 2;
-    }
     if (admin == NULL)
         admin = "127.0.0.1:9443";
     buffer_init(&answer, ANSWER_BYTES);
@@ -60,4 +53,51 @@ int store_check_command(int argc, char **argv)
                 SPAN_ARGS(span_slice(text, (size_t)(body + 4 - text.data), text.size)));
     buffer_fini(&answer);
     return is_well && body != NULL ? 0 : 1;
+}
+
+static int called_wrongly(const struct failure *why)
+{
+    fprintf(stderr, "wristctl: %s; see wristctl --help\n", why->text);
+    return 2;
+}
+
+int store_check_command(int argc, char **argv)
+{
+    const char *admin = NULL;
+    const struct option_row rows[] = {{"--admin", &admin, false}, {NULL, NULL, false}};
+    struct failure why;
+    if (options_parse(argc, argv, rows, NULL, 0, &why) != 0)
+        return called_wrongly(&why);
+    return ask_gateway(admin, "POST /v1/store/check HTTP/1.1\r\nhost: localhost\r\n"
+                              "content-length: 0\r\nconnection: close\r\n\r\n");
+}
+
+int volume_list_command(int argc, char **argv)
+{
+    const char *admin = NULL;
+    const struct option_row rows[] = {{"--admin", &admin, false}, {NULL, NULL, false}};
+    struct failure why;
+    if (options_parse(argc, argv, rows, NULL, 0, &why) != 0)
+        return called_wrongly(&why);
+    return ask_gateway(admin, "GET /v1/volumes HTTP/1.1\r\nhost: localhost\r\n"
+                              "connection: close\r\n\r\n");
+}
+
+int volume_delete_command(int argc, char **argv)
+{
+    enum { DIGITS = 64 };
+    const char *admin = NULL, *id = NULL;
+    const struct option_row rows[] = {{"--admin", &admin, false}, {NULL, NULL, false}};
+    struct failure why;
+    char request[256];
+    int rc = options_parse(argc, argv, rows, &id, 1, &why);
+    if (rc == 0 && id == NULL)
+        rc = failure_set(&why, FAULT_INVALID, "the id of a volume is missing");
+    if (rc == 0 && (strlen(id) != DIGITS || strspn(id, "0123456789abcdef") != DIGITS))
+        rc = failure_set(&why, FAULT_INVALID, "%s: expected the id of a volume, 64 hex digits", id);
+    if (rc != 0)
+        return called_wrongly(&why);
+    snprintf(request, sizeof request,
+             "DELETE /v1/volumes/%s HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n", id);
+    return ask_gateway(admin, request);
 }

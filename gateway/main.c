@@ -357,10 +357,10 @@ static void gateway_close(struct gateway *g)
         proxy_free(g->proxy);
     if (g->binder != NULL)
         binder_close(g->binder);
-    if (g->store != NULL)
-        loop_turn(g->loop, false); // what it gave up is sent
     if (g->driver != NULL)
         g->driver->ops->close(g->driver);
+    if (g->store != NULL)
+        loop_turn(g->loop, false); // what it gave up is sent
     if (g->store != NULL)
         store_close(g->store);
     if (g->loop != NULL)

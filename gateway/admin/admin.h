@@ -7,6 +7,8 @@
 //   GET /readyz    200 when calls can be served, else 503 with the reason
 //   GET /metrics   Prometheus text
 //   GET /pools     JSON: each profile's sandboxes by state, and why its starts fail
+//   GET /v1/volumes             JSON: the volumes of all principals, and who has them
+//   DELETE /v1/volumes/{id}     deletes one that no sandbox has
 //   POST /v1/store/check   compares the store with what runs, heals it, says what differed
 #ifndef WRIST_GATEWAY_ADMIN_ADMIN_H
 #define WRIST_GATEWAY_ADMIN_ADMIN_H

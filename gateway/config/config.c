@@ -128,6 +128,13 @@ static const struct key keys[] = {
     {"profiles.<name>.tenant_starts_per_minute", KEY_INTEGER,
      KEY_AT(struct profile, tenant_starts_per_minute), .most = 100000, .fallback = "0",
      .help = "The same for all principals of a tenant."},
+    {"profiles.<name>.volumes.per_principal", KEY_INTEGER, KEY_AT(struct profile, volumes),
+     .most = 1000, .fallback = "0",
+     .help = "Volumes, workspaces with a name that outlive their sandboxes, of one principal; past "
+             "it 429. 0: none. The driver's profile must have volumes.size."},
+    {"profiles.<name>.volumes.expiry", KEY_DURATION, KEY_AT(struct profile, volume_keep_ms),
+     .least = 1000, .most = (int64_t)3650 * DAY, .fallback = "30d",
+     .help = "A volume that no sandbox had for so long is deleted."},
     {"profiles.<name>.call_timeout", KEY_DURATION, KEY_AT(struct profile, call_timeout_ms),
      .least = 1000, .most = DAY, .fallback = "30min", .help = "The longest that one call may run."},
     {"profiles.<name>.bind", KEY_ENUM, KEY_AT(struct profile, bind), .words = bind_words,
@@ -229,4 +236,15 @@ const struct profile *config_profile(const struct config *c, const char *name)
         if (strcmp(c->profiles[i].name, name) == 0)
             return &c->profiles[i];
     return NULL;
+}
+
+bool volume_name_is_valid(struct span name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
+    if (name.size == 0 || name.size >= VOLUME_NAME_SIZE || strchr("._-", name.data[0]) != NULL)
+        return false;
+    for (size_t i = 0; i < name.size; i++)
+        if (memchr(letters, name.data[i], sizeof letters - 1) == NULL)
+            return false;
+    return true;
 }

@@ -28,6 +28,9 @@ enum on_loss {
 #undef X
 };
 
+enum { VOLUME_NAME_SIZE = 49 }; // [a-z0-9][a-z0-9._-]*
+bool volume_name_is_valid(struct span name);
+
 // The gateway's half of a profile; what the container is made of is the driver's half.
 struct profile {
     char name[PROFILE_NAME_SIZE];
@@ -42,11 +45,13 @@ struct profile {
     int64_t per_principal;                               // sandboxes of one principal
     int64_t per_tenant;                                  // of one tenant; 0: no limit
     int64_t starts_per_minute, tenant_starts_per_minute; // 0: no limit
-    int64_t call_timeout_ms;                             // longest tools/call
-    int bind;                                            // enum bind_mode
-    int on_loss;                                         // enum on_loss
-    char provider[32];                                   // schema dialect, "" for none
-    bool rewrite_texts; // results in texts are made safe for the provider too
+    int64_t volumes;         // of one principal; 0: this profile has none
+    int64_t volume_keep_ms;  // unused for so long, it is deleted
+    int64_t call_timeout_ms; // longest tools/call
+    int bind;                // enum bind_mode
+    int on_loss;             // enum on_loss
+    char provider[32];       // schema dialect, "" for none
+    bool rewrite_texts;      // results in texts are made safe for the provider too
 };
 
 struct listen {

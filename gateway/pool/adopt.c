@@ -177,6 +177,8 @@ static void asked(void *owner, struct ward *w, const struct worker_answer *answe
     if (strcmp(status->sandbox, w->sandbox->id) != 0 ||
         status->generation != w->sandbox->generation) {
         ward_end(w, ENDING_LOST, "found, but it says that it is another");
+    } else if (status->principal[0] == '\0' && w->sandbox->volume[0] != '\0') {
+        ward_end(w, ENDING_UNUSED, "it has a volume, and its worker is nobody's");
     } else if (status->principal[0] == '\0') {
         metric_add(b->adoptions, 1);
         if (is_known(b, w))
@@ -198,7 +200,9 @@ static void take_note(struct ward *w, const struct driver_record *record)
     struct span note = span_from_string(record->note);
     span_copy_string(span_split(&note, ' '), w->note, sizeof w->note);
     if (!span_is_absent(note))
-        span_copy_string(note, w->sandbox->tenant, sizeof w->sandbox->tenant);
+        span_copy_string(span_split(&note, ' '), w->sandbox->tenant, sizeof w->sandbox->tenant);
+    if (!span_is_absent(note))
+        volume_label_open(w->b, note, w->sandbox->volume_name);
 }
 
 static void adopt(struct binder *b, const struct driver_record *record,
@@ -212,6 +216,7 @@ static void adopt(struct binder *b, const struct driver_record *record,
     memcpy(s->revision, record->revision, sizeof s->revision);
     memcpy(s->endpoint, record->endpoint, sizeof s->endpoint);
     memcpy(s->digest, record->digest, sizeof s->digest);
+    memcpy(s->volume, record->volume, sizeof s->volume);
     take_note(w, record);
     timer_init(&w->again, b->loop, ask_now);
     timer_start(&w->again, 0);
@@ -386,6 +391,18 @@ static void exited(void *owner, struct span id, int64_t generation, struct span 
         ward_end(w, ward_ending(w), text);
 }
 
+static void volume_expired(void *owner, struct span fleet, struct span name)
+{
+    struct binder *b = owner;
+    char text[PROFILE_NAME_SIZE];
+    const struct profile *profile =
+        span_copy_string(name, text, sizeof text) ? config_profile(b->with.config, text) : NULL;
+    if (profile == NULL || !span_is(fleet, b->with.fleet_id))
+        return;
+    metric_add(pool_of(b, profile)->volumes_expired, 1);
+    LOG(LOG_INFO, "volume.expired", LOG_STRING("profile", profile->name));
+}
+
 static void disconnected(void *owner, const struct failure *why)
 {
     in_trouble(owner, why);
@@ -394,6 +411,7 @@ static void disconnected(void *owner, const struct failure *why)
 static const struct driver_events events = {.connected = connected,
                                             .exited = exited,
                                             .profiles_changed = ask_profiles,
+                                            .volume_expired = volume_expired,
                                             .disconnected = disconnected};
 
 static void store_told(void *owner, const struct store_answer *answer, const struct failure *why)

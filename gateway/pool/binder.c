@@ -32,6 +32,7 @@ static void janitor(struct task *task)
     look_up_arrivals(b);
     for (size_t i = 0; b->adopted && i < b->pool_count; i++) {
         pool_match(&b->pools[i]);
+        volume_match(&b->pools[i]);
         pool_refill(&b->pools[i]);
     }
 }
@@ -68,6 +69,7 @@ struct binder *binder_open(const struct binder_options *options)
     list_init(&b->askings);
     list_init(&b->namings);
     list_init(&b->creations);
+    list_init(&b->volume_questions);
     task_init(&b->janitor, janitor);
     make_metrics(b);
     timer_init(&b->tick, b->loop, reaper_tick);
@@ -99,6 +101,7 @@ void binder_close(struct binder *b)
         wait_free(LIST_ENTRY(b->waits.next, struct bind_wait, all));
     askings_cancel_all(b);
     creations_forget(b);
+    volumes_forget(b);
     for (struct list *node; (node = list_pop(&b->namings)) != NULL;) {
         struct naming *n = LIST_ENTRY(node, struct naming, node);
         timer_cancel(&n->want.deadline);
@@ -153,7 +156,8 @@ static struct bind_wait *arrive(struct binder *b, enum wait_kind kind,
     w->profile = request->profile;
     w->issued_ms = request->session_issued_ms;
     bool fits = span_copy_string(request->session, w->session, sizeof w->session) &&
-                span_copy_string(request->sandbox, w->sandbox, sizeof w->sandbox);
+                span_copy_string(request->sandbox, w->sandbox, sizeof w->sandbox) &&
+                span_copy_string(request->volume, w->volume, sizeof w->volume);
     if (!fits)
         memcpy(w->sandbox, "none", sizeof "none");
     wait_arrive(w);
@@ -213,7 +217,7 @@ struct bind_wait *binder_end_sandbox(struct binder *b, const struct principal *p
 
 struct bind_wait *
 binder_create_sandbox(struct binder *b, struct principal *principal, const struct profile *profile,
-                      int64_t idle_ms, int64_t absolute_ms,
+                      int64_t idle_ms, int64_t absolute_ms, struct span volume,
                       void (*done)(void *owner, struct span sandbox, const struct failure *why,
                                    int64_t retry_after_ms),
                       void *owner)
@@ -223,6 +227,7 @@ binder_create_sandbox(struct binder *b, struct principal *principal, const struc
     w->profile = profile;
     w->idle_ms = idle_ms != 0 ? idle_ms : profile->idle_ms;
     w->absolute_ms = absolute_ms != 0 ? absolute_ms : profile->absolute_ms;
+    span_copy_string(volume, w->volume, sizeof w->volume);
     wait_arrive(w);
     return w;
 }

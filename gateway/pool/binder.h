@@ -23,12 +23,14 @@ struct bind_request {
     struct span session;           // internal session id; absent for a modern client
     int64_t session_issued_ms;     // binder_now_ms then; with the session
     struct span sandbox;           // id, where a handle named one; else absent
+    struct span volume;            // what a new sandbox has as its workspace; else absent
 };
 
 // `done` comes once, from the loop, with a lease or a failure:
 //   LOST         the workspace is gone, nothing ran; told to every request that came before the
 //                first was told, the next one gets a new sandbox
 //   NOT_FOUND    the session or sandbox has ended, or is somebody else's
+//   CONFLICT     another sandbox of the principal has the volume; the text says which
 //   QUOTA        the text says which limit; retry_after_ms of the failure's wait
 //   UNAVAILABLE  no sandbox can be started now, the text says why
 //   TIMEOUT      the start deadline passed
@@ -66,7 +68,7 @@ struct bind_wait *binder_end_sandbox(struct binder *b, const struct principal *p
 // Lives of 0 are the profile's; longer ones than those are INVALID.
 struct bind_wait *
 binder_create_sandbox(struct binder *b, struct principal *principal, const struct profile *profile,
-                      int64_t idle_ms, int64_t absolute_ms,
+                      int64_t idle_ms, int64_t absolute_ms, struct span volume,
                       void (*done)(void *owner, struct span sandbox, const struct failure *why,
                                    int64_t retry_after_ms),
                       void *owner);
@@ -77,6 +79,7 @@ struct sandbox_view {
     const char *state;              // "bound" or "idle"
     int64_t created_ms, expires_ms; // wall time
     int64_t idle_ms;                // its idle life
+    char volume[VOLUME_NAME_SIZE];  // "" for none
 };
 // False where that principal has no such sandbox.
 bool binder_show_sandbox(struct binder *b, const struct principal *principal, struct span sandbox,
@@ -95,6 +98,30 @@ struct bind_wait *binder_grant_sandbox(struct binder *b, const struct principal 
                                        struct span sandbox, const char *grantee, bool is_granted,
                                        void (*done)(void *owner, const struct failure *why),
                                        void *owner);
+
+// Volumes: workspaces with a name that outlive their sandboxes, one sandbox at a time. A session,
+// or a principal on a profile, gets one with its sandbox and never later.
+struct volume_view {             // plain values
+    char name[VOLUME_NAME_SIZE]; // "" where its key is gone
+    char id[VOLUME_HASH_SIZE], owner[VOLUME_HASH_SIZE];
+    char profile[PROFILE_NAME_SIZE];
+    int64_t bytes;
+    int64_t created_ms, used_ms, expires_ms; // wall time; it does not expire while it is used
+    char sandbox[ID_SIZE];                   // that has it; "" for none
+};
+struct volume_question; // under way
+// Of a principal, or with NULL of all. `done` comes once, from the loop.
+struct volume_question *binder_list_volumes(struct binder *b, const struct principal *principal,
+                                            void (*done)(void *owner,
+                                                         const struct volume_view *views,
+                                                         size_t count, const struct failure *why),
+                                            void *owner);
+// By name, or with NULL for the principal by id. NOT_FOUND; CONFLICT while a sandbox has it.
+struct volume_question *binder_delete_volume(struct binder *b, const struct principal *principal,
+                                             struct span name,
+                                             void (*done)(void *owner, const struct failure *why),
+                                             void *owner);
+void volume_question_cancel(struct volume_question *q); // no callback any more
 
 // The link to the sandbox, and the headers that every request on it carries. The link is NULL once
 // the sandbox is gone; calls on it have then failed. The rest is valid until the lease is released.

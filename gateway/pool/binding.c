@@ -10,12 +10,10 @@
 #include "gateway/pool/state.h"
 
 // Each request makes a key or two; the parts are of bounded sizes that fit together.
-static void join(char out[STORE_NAME_SIZE], const char *a, const char *b, const char *c,
-                 const char *d)
+static void join(char out[STORE_NAME_SIZE], const char *const *parts, size_t count)
 {
-    const char *parts[] = {a, b, c, d};
     size_t at = 0;
-    for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
+    for (size_t i = 0; i < count; i++) {
         size_t size = strnlen(parts[i], STORE_NAME_SIZE - 1 - at);
         memcpy(out + at, parts[i], size);
         at += size;
@@ -25,13 +23,15 @@ static void join(char out[STORE_NAME_SIZE], const char *a, const char *b, const 
 
 void key_of_session(char out[STORE_NAME_SIZE], const char *session)
 {
-    join(out, "s:", session, "", "");
+    const char *const parts[] = {"s:", session};
+    join(out, parts, ARRAY_COUNT(parts));
 }
 
 void key_of_principal(char out[STORE_NAME_SIZE], const char *principal,
-                      const struct profile *profile)
+                      const struct profile *profile, const char *volume)
 {
-    join(out, "p:", principal, ":", profile->name);
+    const char *const parts[] = {"p:", principal, ":", profile->name, "~", volume};
+    join(out, parts, volume[0] != '\0' ? 6 : 4);
 }
 
 static bool is_session(const struct binding *binding)
@@ -356,11 +356,46 @@ static void claim_record(struct binding *binding, const struct sandbox *s)
     store_binding_claim(binding->b->store, &r, recorded, binding);
 }
 
+// Another replica may have bound this very session to the sandbox that has the volume.
+struct elsewhere {
+    struct binding *binding;
+    struct failure why;
+    int64_t retry_after_ms;
+};
+
+static void looked_elsewhere(void *owner, const struct store_answer *answer,
+                             const struct failure *why)
+{
+    struct elsewhere *e = owner;
+    struct binding *binding = e->binding;
+    if (why == NULL && answer->binding.state == BINDING_BOUND) {
+        loaded(binding, answer, NULL);
+    } else {
+        binding->phase = PHASE_SETTLED;
+        fail_waiters(binding, &e->why, e->retry_after_ms);
+        binding_release(binding);
+    }
+    free(e);
+}
+
+static void volume_is_elsewhere(struct binding *binding, const struct failure *why,
+                                int64_t retry_after_ms)
+{
+    struct elsewhere *e = memory_new(sizeof *e);
+    *e = (struct elsewhere){.binding = binding, .why = *why, .retry_after_ms = retry_after_ms};
+    binding->phase = PHASE_LOADING;
+    store_binding_get(binding->b->store, binding->record.key, looked_elsewhere, e);
+}
+
 static void got_sandbox(struct want *want, struct sandbox *s, const struct failure *why,
                         int64_t retry_after_ms)
 {
     struct binding *binding = CONTAINER_OF(want, struct binding, want);
     binding->phase = PHASE_SETTLED;
+    if (s == NULL && why->fault == FAULT_CONFLICT && store_is_shared(binding->b->store)) {
+        volume_is_elsewhere(binding, why, retry_after_ms);
+        return;
+    }
     if (s == NULL) {
         fail_waiters(binding, why, retry_after_ms);
         binding_release(binding);
@@ -396,5 +431,6 @@ void binding_want(struct binding *binding, struct bind_wait *w)
     memcpy(want->tenant, w->tenant, sizeof want->tenant);
     memcpy(want->session, w->session, sizeof want->session);
     memcpy(want->note, binding->record.key, sizeof want->note);
+    memcpy(want->volume, w->volume, sizeof want->volume);
     want_start(want);
 }

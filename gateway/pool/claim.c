@@ -16,6 +16,8 @@ static void want_leave(struct want *w)
     list_remove(&w->node);
     list_remove(&w->learner.node);
     holding_count(&w->holding, COUNTED_NOT);
+    if (w->volume[0] != '\0')
+        volume_forget(w);
 }
 
 void want_fail(struct want *w, const struct failure *why, int64_t retry_after_ms)
@@ -39,10 +41,11 @@ void want_start(struct want *w)
 {
     struct pool *p = w->pool;
     w->since_us = loop_now_us(p->b->loop);
-    w->cold = fleet_count(p->b->fleet, p->profile, SANDBOX_WARM) <= p->claims;
+    w->cold =
+        w->volume[0] != '\0' || fleet_count(p->b->fleet, p->profile, SANDBOX_WARM) <= p->claims;
     timer_init(&w->deadline, p->b->loop, too_late);
     timer_start(&w->deadline, p->profile->start_timeout_ms);
-    list_append(&p->wanting, &w->node);
+    list_append(w->volume[0] != '\0' ? &p->volume_wants : &p->wanting, &w->node);
     loop_defer(p->b->loop, &p->b->janitor);
 }
 
@@ -75,21 +78,19 @@ static void bound(void *owner, struct ward *ward, const struct worker_answer *an
         ward_disown(ward);
     else if (ward != NULL)
         ward_end(ward, ENDING_LOST, "its worker refused to be bound or did not answer");
-    if (++w->attempts < ATTEMPTS_MOST)
+    if (++w->attempts < ATTEMPTS_MOST && w->volume[0] == '\0')
         back_in_line(w);
     else
         want_fail(w, why, 1000);
 }
 
 // A sandbox that another replica made: bound once it was met.
-static void bind_to(struct want *w, struct ward *ward);
-
 static void learned(struct learner *l, const struct failure *why)
 {
     struct want *w = CONTAINER_OF(l, struct want, learner);
     struct ward *ward = ward_find(w->pool->b, span_from_string(w->popped));
     if (ward != NULL && ward->sandbox->state == SANDBOX_WARM) {
-        bind_to(w, ward);
+        want_bind(w, ward);
     } else if (why != NULL) {
         want_fail(w, why, 1000);
     } else {
@@ -107,7 +108,7 @@ static void learn_about(struct want *w, const char *id)
     learn(w->pool->b, &w->learner);
 }
 
-static void bind_to(struct want *w, struct ward *ward)
+void want_bind(struct want *w, struct ward *ward)
 {
     list_remove(&w->node); // its sandbox counts from here on
     const struct ward_claim claim = {.principal = w->principal,
@@ -139,7 +140,7 @@ static void claimed(void *owner, const struct store_answer *answer, const struct
         ward = NULL;
     }
     if (ward != NULL && ward->sandbox->state == SANDBOX_WARM) {
-        bind_to(w, ward);
+        want_bind(w, ward);
         return;
     }
     if (why != NULL && why->fault != FAULT_NOT_FOUND && why->fault != FAULT_QUOTA) {

@@ -36,6 +36,7 @@ void naming_start(struct bind_wait *w)
                                   .note = "n:"}};
     memcpy(n->want.principal, w->principal, sizeof n->want.principal);
     memcpy(n->want.tenant, w->tenant, sizeof n->want.tenant);
+    memcpy(n->want.volume, w->volume, sizeof n->want.volume);
     w->naming = n;
     list_append(&w->b->namings, &n->node);
     want_start(&n->want);
@@ -50,6 +51,7 @@ static void show(const struct ward *ward, struct sandbox_view *out)
                                  .expires_ms = ward_expires_ms(ward),
                                  .idle_ms = s->idle_ms};
     memcpy(out->id, s->id, sizeof out->id);
+    memcpy(out->volume, s->volume_name, sizeof out->volume);
 }
 
 static bool is_owned(const struct ward *ward, const char *principal)

@@ -36,6 +36,12 @@ static void retry_now(struct timer *timer)
     loop_defer(p->b->loop, &p->b->janitor);
 }
 
+static void look_again(struct timer *timer)
+{
+    struct pool *p = CONTAINER_OF(timer, struct pool, volume_again);
+    loop_defer(p->b->loop, &p->b->janitor);
+}
+
 void pool_init(struct pool *p, struct binder *b, const struct profile *profile)
 {
     static const char help[] = "Binds by whether a warm sandbox was there";
@@ -43,12 +49,16 @@ void pool_init(struct pool *p, struct binder *b, const struct profile *profile)
     list_init(&p->rebirths);
     list_init(&p->wanting);
     list_init(&p->claiming);
+    list_init(&p->volume_wants);
+    timer_init(&p->volume_again, b->loop, look_again);
     timer_init(&p->retry, b->loop, retry_now);
     p->hits[0] = counter(b, "wrist_pool_binds_total", profile->name, ",found=\"cold\"", help);
     p->hits[1] = counter(b, "wrist_pool_binds_total", profile->name, ",found=\"warm\"", help);
     p->starts_failed = counter(b, "wrist_pool_starts_failed_total", profile->name, "",
                                "Sandboxes that could not be started");
     char labels[160];
+    p->volumes_expired = counter(b, "wrist_volumes_expired_total", profile->name, "",
+                                 "Volumes deleted since no sandbox had them for too long");
     snprintf(labels, sizeof labels, "profile=\"%s\"", profile->name);
     p->failing = metric_gauge(b->with.metrics, "wrist_pool_start_failures", labels,
                               "Starts that failed in a row; 0 while they work");
@@ -68,6 +78,7 @@ struct rebirth {
 void pool_fini(struct pool *p)
 {
     timer_cancel(&p->retry);
+    timer_cancel(&p->volume_again);
     for (struct list *node; (node = list_pop(&p->rebirths)) != NULL;)
         free(LIST_ENTRY(node, struct rebirth, node));
 }
@@ -145,6 +156,10 @@ void pools_forgive(struct binder *b)
 
 static void start_failed(struct ward *w, const struct failure *why)
 {
+    if (w->reserved) { // which says nothing of the others
+        volume_failed(w, why);
+        return;
+    }
     pool_start_failed(pool_of(w->b, w->sandbox->profile), why);
     ward_end(w, ENDING_UNSTARTED, "it could not be started");
 }
@@ -166,8 +181,11 @@ static void first_answer(void *owner, struct ward *w, const struct worker_answer
         return;
     }
     pool_forgive(p);
-    ward_warm(w, "its worker answers");
     card_ask(w);
+    if (w->reserved)
+        volume_ready(w, &answer->status);
+    else
+        ward_warm(w, "its worker answers");
 }
 
 static void created(void *owner, const struct driver_answer *answer, const struct failure *why)
@@ -203,6 +221,11 @@ static void journalled(void *owner, const struct store_answer *answer, const str
             want_fail(LIST_ENTRY(p->wanting.next, struct want, node), why, 1000);
         return;
     }
+    if (w->reserved && w->want == NULL) {
+        creation_finish(c);
+        ward_end(w, ENDING_UNUSED, "nobody waits for it any more");
+        return;
+    }
     const struct profile *profile = w->sandbox->profile;
     struct driver *driver = w->b->with.driver;
     struct driver_create create = {.generation = w->sandbox->generation,
@@ -210,6 +233,8 @@ static void journalled(void *owner, const struct store_answer *answer, const str
     memcpy(create.id, w->sandbox->id, sizeof create.id);
     memcpy(create.profile, profile->name, sizeof create.profile);
     span_copy_string(span_from_string(w->b->with.fleet_id), create.fleet, sizeof create.fleet);
+    if (w->reserved)
+        volume_fill(w, &create);
     sandbox_set_secret(w->sandbox, 0, create.secret);
     driver->ops->create(driver, &create, profile->start_timeout_ms, created, c);
     memory_wipe(create.secret, sizeof create.secret);
@@ -243,7 +268,7 @@ static void next_incarnation(struct pool *p, struct creation *c)
     free(r);
 }
 
-void pool_start_one(struct pool *p)
+struct ward *pool_start_one(struct pool *p)
 {
     struct binder *b = p->b;
     struct creation *c = memory_new(sizeof *c);
@@ -257,4 +282,5 @@ void pool_start_one(struct pool *p)
     memcpy(record.id, c->id, sizeof record.id);
     memcpy(record.profile, p->profile->name, sizeof record.profile);
     store_sandbox_put(b->store, &record, journalled, c);
+    return w;
 }

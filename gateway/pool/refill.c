@@ -19,9 +19,15 @@ static int64_t count_in(const struct pool *p, enum sandbox_state state)
     return (int64_t)fleet_count(p->b->fleet, p->profile, state);
 }
 
-static int64_t total(const struct pool *p)
+int64_t pool_total(const struct pool *p)
 {
     return (int64_t)(fleet_total(p->b->fleet, p->profile) - p->stuck);
+}
+
+// What a want with a volume waits for is nobody else's.
+static int64_t starting(const struct pool *p)
+{
+    return count_in(p, SANDBOX_CREATING) - (int64_t)p->reserved;
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -32,12 +38,11 @@ static int64_t least(int64_t a, int64_t b)
 // Waiters that no start under way will serve learn why, when it is more than a hiccup.
 static void fail_surplus(struct pool *p)
 {
-    int64_t coming = count_in(p, SANDBOX_CREATING) + count_in(p, SANDBOX_WARM) +
-                     count_in(p, SANDBOX_DRAINING) + count_in(p, SANDBOX_FAILED) -
-                     (int64_t)p->stuck;
+    int64_t coming = starting(p) + count_in(p, SANDBOX_WARM) + count_in(p, SANDBOX_DRAINING) +
+                     count_in(p, SANDBOX_FAILED) - (int64_t)p->stuck;
     int64_t wait_ms = p->retry_at_ms - loop_now_ms(p->b->loop);
     struct failure why = p->trouble;
-    bool full = total(p) >= p->profile->maximum;
+    bool full = pool_total(p) >= p->profile->maximum;
     if (full) {
         failure_set(&why, FAULT_QUOTA,
                     "profile %s is at its maximum of %" PRId64 " sandboxes in all",
@@ -75,7 +80,7 @@ static bool pace_allows(struct pool *p)
 static bool wants_another(struct pool *p)
 {
     bool empty = loop_now_ms(p->b->loop) < p->empty_until_ms; // whatever it looks like from here
-    int64_t coming = count_in(p, SANDBOX_CREATING) + (empty ? 0 : count_in(p, SANDBOX_WARM));
+    int64_t coming = starting(p) + (empty ? 0 : count_in(p, SANDBOX_WARM));
     int64_t waited_for = pool_waiting(p) + (int64_t)p->claims;
     if (!leads(p->b))
         return coming < waited_for;
@@ -83,13 +88,17 @@ static bool wants_another(struct pool *p)
            (coming < waited_for + p->profile->warm && pace_allows(p));
 }
 
+bool pool_is_backing_off(const struct pool *p)
+{
+    return loop_now_ms(p->b->loop) < p->retry_at_ms || p->b->trouble.fault != 0 ||
+           !store_is_up(p->b->store);
+}
+
 void pool_refill(struct pool *p)
 {
-    int64_t room = p->profile->maximum - total(p);
+    int64_t room = p->profile->maximum - pool_total(p);
     room = least(room, p->profile->parallel_starts - count_in(p, SANDBOX_CREATING));
-    bool backing_off = loop_now_ms(p->b->loop) < p->retry_at_ms || p->b->trouble.fault != 0 ||
-                       !store_is_up(p->b->store);
-    while (!backing_off && room-- > 0 && wants_another(p))
+    while (!pool_is_backing_off(p) && room-- > 0 && wants_another(p))
         pool_start_one(p);
     fail_surplus(p);
 }

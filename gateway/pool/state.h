@@ -3,7 +3,8 @@
 //
 //   bind_wait  a request that waits: for its binding, then for the worker to know its session
 //   binding    what a session, or a principal on a profile, is bound to; one `want` at most
-//   want       the wish for a fresh sandbox: queued in its pool, then claimed, then bound
+//   want       the wish for a fresh sandbox: queued in its pool, then claimed, then bound; with a
+//              volume one that is made for it
 //   ward       a sandbox under this binder's care
 //   lease      a request that uses a ward
 #ifndef WRIST_GATEWAY_POOL_STATE_H
@@ -37,7 +38,8 @@ struct binder {
     struct list waits;      // all of them, by `all`
     struct list askings;    // questions under way, see asking.h
     struct list namings;
-    struct list creations; // asked of the driver, see pool.c
+    struct list creations;        // asked of the driver, see pool.c
+    struct list volume_questions; // see volume.c
     struct task janitor;
     struct timer tick;   // the reaper's
     int64_t prune_at_ms; // monotonic
@@ -89,6 +91,11 @@ struct want {
     bool cold;              // no warm sandbox was there when it came
     int attempts;           // sandboxes that refused or did not answer
     struct timer deadline;
+    char volume[VOLUME_NAME_SIZE];    // its workspace; "": one that goes with the sandbox
+    struct volume_question *question; // the driver is asked for its volumes
+    struct ward *ward;                // being made for it, with the volume
+    int64_t again_at_ms;              // monotonic; not looked at before
+    int64_t patience_ms;              // monotonic; who has the volume may be on its way out
     // Once: with a sandbox that is bound, or the failure.
     void (*done)(struct want *want, struct sandbox *s, const struct failure *why,
                  int64_t retry_after_ms);
@@ -116,9 +123,12 @@ struct pool {
     struct binder *b;
     const struct profile *profile;
     struct list wanting, claiming; // wants
-    size_t claims;                 // wants in claiming: the store is asked
-    int failures;                  // starts in a row
-    int64_t empty_until_ms;        // what is warm here was claimed elsewhere, or is
+    struct list volume_wants;      // wants with a volume that nothing is made for yet
+    size_t reserved;               // being made for a want with a volume
+    struct timer volume_again;
+    size_t claims;          // wants in claiming: the store is asked
+    int failures;           // starts in a row
+    int64_t empty_until_ms; // what is warm here was claimed elsewhere, or is
     int64_t retry_at_ms;
     struct failure trouble; // of the last start that failed
     struct timer retry;     // after the backoff, or when the pace lets the next one start
@@ -134,6 +144,7 @@ struct pool {
     struct metric *starts_failed;
     struct metric *failing; // starts that failed in a row
     struct metric *ended[ENDINGS];
+    struct metric *volumes_expired;
 };
 
 enum binding_phase {
@@ -178,6 +189,7 @@ struct bind_wait {
     bool learned;         // what runs was looked at again
     bool session_checked; // no tombstone stands against it
     bool is_lost;         // what it was meant for is gone, and another request was told so
+    char volume[VOLUME_NAME_SIZE];
     char grantee[PRINCIPAL_HASH_SIZE];
     bool is_granted;              // to the grantee, else taken back
     bool was_granted;             // when it was looked up
@@ -210,6 +222,8 @@ struct ward {
     int64_t busy_until_ms;  // it said that something runs; not asked again before
     bool suspected;         // it is being looked after
     bool unstarted;         // being removed: it was never warm
+    bool reserved;          // being made for a want with a volume
+    struct want *want;      // that one, while it waits
     int silent;             // questions in a row that it did not answer
     int64_t next_ping_ms;   // monotonic
     int64_t removal_backoff_ms;
@@ -235,7 +249,9 @@ struct lease {
 
 // pool.c, refill.c, claim.c
 void creations_forget(struct binder *b);
-void pool_start_one(struct pool *p);
+struct ward *pool_start_one(struct pool *p);
+int64_t pool_total(const struct pool *p); // that count, in all states
+bool pool_is_backing_off(const struct pool *p);
 // Nothing is left of one that was never warm: the next start is its next incarnation.
 void pool_reborn(struct pool *p, const struct sandbox *s);
 struct pool *pool_of(struct binder *b, const struct profile *profile);
@@ -248,6 +264,7 @@ void pool_start_failed(struct pool *p, const struct failure *why);
 void pool_forgive(struct pool *p);
 void pools_forgive(struct binder *b); // the driver is back: failed starts no longer count
 void want_start(struct want *w);
+void want_bind(struct want *w, struct ward *ward); // claimed for it
 void want_fail(struct want *w, const struct failure *why, int64_t retry_after_ms);
 
 // admit.c
@@ -259,7 +276,7 @@ void want_count(struct want *w); // with its owners, until its holding ends
 // binding.c
 void key_of_session(char out[STORE_NAME_SIZE], const char *session);
 void key_of_principal(char out[STORE_NAME_SIZE], const char *principal,
-                      const struct profile *profile);
+                      const struct profile *profile, const char *volume);
 struct binding *binding_find(struct binder *b, const char *key); // NULL where none is cached
 // The cached one, or a new one that asks the store. `w` is settled now or waits in it.
 void binding_bring(struct binder *b, const char *key, struct bind_wait *w);
@@ -337,6 +354,16 @@ void heal_tick(struct binder *b);
 void lead_start(struct binder *b);
 void lead_stop(struct binder *b); // at once for the next
 bool leads(const struct binder *b);
+
+// volume.c: sandboxes whose workspace is a volume
+void volume_match(struct pool *p); // wants with a volume that may have a sandbox now
+void volume_fill(const struct ward *w, struct driver_create *create);
+void volume_ready(struct ward *w, const struct link_status *status); // its worker answers
+void volume_failed(struct ward *w, const struct failure *why);       // ends the ward
+void volume_forget(struct want *w);                                  // it ends
+void volumes_forget(struct binder *b);
+bool volume_label_open(const struct binder *b, struct span label, char name[VOLUME_NAME_SIZE]);
+int volume_label_seal(const struct binder *b, const char *name, char out[VOLUME_LABEL_SIZE]);
 
 // reaper.c, adopt.c, evict.c
 bool driver_is_away(const struct binder *b); // for longer than a restart takes

@@ -128,7 +128,7 @@ static void key_of_target(char key[STORE_NAME_SIZE], const struct bind_wait *w)
     if (w->session[0] != '\0' && w->profile->bind == BIND_MODE_SESSION)
         key_of_session(key, w->session);
     else
-        key_of_principal(key, w->principal, w->profile);
+        key_of_principal(key, w->principal, w->profile, w->volume);
 }
 
 // Where the request's calls go, if that is alive and known here.
@@ -334,7 +334,7 @@ static void look_up_bound(struct bind_wait *w)
     if (by_session || w->kind == WAIT_END_SESSION || !known)
         key_of_session(key, w->session);
     else
-        key_of_principal(key, w->principal, w->profile);
+        key_of_principal(key, w->principal, w->profile, w->volume);
     binding_bring(w->b, key, w);
 }
 

@@ -47,6 +47,12 @@ struct ward *ward_find(struct binder *b, struct span id)
     return s != NULL ? s->owner : NULL;
 }
 
+static void unreserve(struct ward *w)
+{
+    pool_of(w->b, w->sandbox->profile)->reserved -= w->reserved;
+    w->reserved = false;
+}
+
 void ward_forget(struct ward *w)
 {
     timer_cancel(&w->again);
@@ -126,7 +132,10 @@ void ward_note(struct ward *w, const char *key)
 {
     struct driver *driver = w->b->with.driver;
     char note[NOTE_SIZE];
-    snprintf(note, sizeof note, "%s %s", key, w->sandbox->tenant);
+    char label[VOLUME_LABEL_SIZE] = "";
+    bool named = w->sandbox->volume_name[0] != '\0' &&
+                 volume_label_seal(w->b, w->sandbox->volume_name, label) == 0;
+    snprintf(note, sizeof note, "%s %s%s%s", key, w->sandbox->tenant, named ? " " : "", label);
     driver->ops->note(driver, w->sandbox->id, note);
 }
 
@@ -158,6 +167,7 @@ void ward_bound(struct ward *w, const struct ward_claim *claim, const char *why)
     s->claimed_ms = claim->claimed_ms;
     s->idle_ms = claim->idle_ms;
     s->absolute_ms = claim->absolute_ms;
+    unreserve(w);
     count_with_owners(w);
     s->last_used_ms = loop_now_ms(w->b->loop);
     sandbox_set_state(s, SANDBOX_BOUND, why);
@@ -241,6 +251,7 @@ void ward_end(struct ward *w, enum ending ending, const char *why)
             metric_add(w->b->lost, 1);
         sandbox_set_state(s, SANDBOX_FAILED, why);
     }
+    unreserve(w);
     w->unstarted = ending == ENDING_UNSTARTED;
     holding_count(&w->holding, COUNTED_LEAVING);
     tell_end(s, ending, why);

@@ -46,6 +46,7 @@ static int make_session(struct post *p, const struct mcp_message *m, enum mcp_re
         dialect_of_client(p->doc, json_get(p->doc, m->params, "clientInfo"));
     if (told != NULL)
         span_copy_string(span_from_string(told->name), name.provider, sizeof name.provider);
+    memcpy(name.volume, p->place.volume, sizeof name.volume);
     id_new(name.id);
     session_name_mark(&name);
     buffer_init(&text, SEALED_TEXT_SIZE - 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateway/proxy/place.h"
 
+#include "gateway/lib/base/encode.h"
 #include "gateway/proxy/inside.h"
 
 static void find_by_handle(struct visit *v, struct place *out)
@@ -18,6 +19,17 @@ static void find_by_handle(struct visit *v, struct place *out)
 static bool is_handle_route(const struct visit *v)
 {
     return span_starts_with(span_from_string(v->match.route->pattern), SPAN_LITERAL("/s/"));
+}
+
+// A name needs no percent-encoding, and one that has it is none.
+static void find_volume(struct visit *v, struct place *out)
+{
+    struct span name = query_value(exchange_query(v->ex), "volume");
+    if (out->is_handle || name.size == 0)
+        return;
+    out->has_bad_volume = !volume_name_is_valid(name);
+    if (!out->has_bad_volume)
+        span_copy_string(name, out->volume, sizeof out->volume);
 }
 
 int place_find(struct visit *v, struct place *out, struct failure *why)
@@ -44,6 +56,20 @@ int place_find(struct visit *v, struct place *out, struct failure *why)
     if (!principal_may_use(v->principal, out->profile->name))
         return failure_set(why, FAULT_DENIED, "this token may not use the profile");
     memcpy(v->profile, out->profile->name, sizeof v->profile);
+    find_volume(v, out);
+    return 0;
+}
+
+int place_check_volume(const struct place *p, struct failure *why)
+{
+    if (p->has_bad_volume)
+        return failure_set(why, FAULT_INVALID,
+                           "?volume=: expected a name of at most %d characters a-z, 0-9, '.', '_' "
+                           "and '-', a letter or digit first",
+                           VOLUME_NAME_SIZE - 1);
+    if (p->volume[0] != '\0' && p->profile->volumes == 0)
+        return failure_set(why, FAULT_INVALID, "?volume=: profile %s has no volumes",
+                           p->profile->name);
     return 0;
 }
 
@@ -69,6 +95,11 @@ void session_read(struct visit *v, const struct place *place, struct session *ou
     session_note(v, &out->name);
 }
 
+const char *place_volume(const struct place *place, const struct session *session)
+{
+    return session->state == SESSION_KNOWN ? session->name.volume : place->volume;
+}
+
 struct bind_request place_bind_request(struct visit *v, const struct place *place,
                                        const struct session *session)
 {
@@ -77,6 +108,7 @@ struct bind_request place_bind_request(struct visit *v, const struct place *plac
         r.session = span_from_string(session->name.id);
         r.session_issued_ms = session->name.issued_ms;
     }
+    r.volume = span_from_string(place_volume(place, session));
     if (place->is_handle)
         r.sandbox = span_from_string(place->sandbox);
     return r;

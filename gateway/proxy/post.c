@@ -149,6 +149,14 @@ static bool is_sandbox_gone(struct post *p)
                                                       span_from_string(p->place.sandbox));
 }
 
+static enum step check_volume(struct post *p)
+{
+    struct failure why;
+    if (place_check_volume(&p->place, &why) == 0)
+        return STEP_NEXT;
+    return post_refuse(p, 400, MCP_ERROR_PARAMS, request_id(p), why.text);
+}
+
 static enum step find_session(struct post *p)
 {
     // Modern requests know no session; what was sent is ignored.
@@ -162,7 +170,7 @@ static enum step find_session(struct post *p)
     if (is_sandbox_gone(p))
         return refuse_dead_handle(p);
     if (initializes)
-        return STEP_NEXT;
+        return check_volume(p);
     // Some clients never send the id back; where a sandbox is named without it, they are served.
     bool named = p->place.is_handle || p->place.profile->bind == BIND_MODE_PRINCIPAL;
     if (p->session.state == SESSION_ABSENT && !named)
@@ -271,6 +279,8 @@ static enum step bind_sandbox(struct post *p)
 {
     if (!serve_needs_sandbox(p))
         return STEP_NEXT;
+    if (p->session.state == SESSION_ABSENT && check_volume(p) == STEP_DONE)
+        return STEP_DONE;
     struct bind_request ask = place_bind_request(p->v, &p->place, &p->session);
     note_bind_failure(p, NULL);
     reply_commit_later(&p->reply);
@@ -291,6 +301,24 @@ static enum step judge_binding(struct post *p)
     return post_fail(p, p->mcp.is_batch ? NULL : p->mcp.messages, p->bind_failure);
 }
 
+// Somebody else's use of it, or another profile's volume: the model can do something about either,
+// and a tool's result reaches it.
+static enum step refuse_volume(struct post *p, const struct mcp_message *m,
+                               const struct failure *why)
+{
+    if (why->fault == FAULT_CONFLICT)
+        reply_set_retry(&p->reply, p->retry_after_ms);
+    if (m == NULL || m->method != MCP_METHOD_TOOLS_CALL)
+        return post_refuse(p, fault_http_status(why->fault),
+                           why->fault == FAULT_CONFLICT ? MCP_ERROR_CONFLICT : MCP_ERROR_PARAMS,
+                           m != NULL ? m->id : SPAN_NONE, why->text);
+    buffer_clear(&p->out);
+    mcp_write_tool_error(&p->out, m->id, p->mcp.era, span_from_string(why->text));
+    reply_message(&p->reply, 200, buffer_span(&p->out));
+    reply_end(&p->reply);
+    return STEP_DONE;
+}
+
 enum step post_fail(struct post *p, const struct mcp_message *m, const struct failure *why)
 {
     struct span id = m != NULL ? m->id : SPAN_NONE;
@@ -303,6 +331,9 @@ enum step post_fail(struct post *p, const struct mcp_message *m, const struct fa
     case FAULT_QUOTA:
         reply_set_retry(&p->reply, p->retry_after_ms);
         return post_refuse(p, 429, MCP_ERROR_LIMIT, id, why->text);
+    case FAULT_CONFLICT:
+    case FAULT_INVALID:
+        return refuse_volume(p, m, why);
     case FAULT_UNAVAILABLE:
     case FAULT_TIMEOUT:
         reply_set_retry(&p->reply, p->retry_after_ms);

@@ -12,6 +12,7 @@
 #include "gateway/proxy/grants.h"
 #include "gateway/proxy/inside.h"
 #include "gateway/proxy/sealed.h"
+#include "gateway/proxy/volumes.h"
 
 enum {
     BODY_BYTES = 16 * 1024,
@@ -39,7 +40,7 @@ void sandboxes_answer_unknown(struct visit *v)
 
 // A row ---------------------------------------------------------------------------------------
 
-static void write_time(struct json_writer *w, const char *key, int64_t wall_ms)
+void sandboxes_write_time(struct json_writer *w, const char *key, int64_t wall_ms)
 {
     char text[CLOCK_TEXT_SIZE];
     clock_format_wall(wall_ms, text);
@@ -73,8 +74,10 @@ static void write_row(struct visit *v, const struct sandbox_view *view, struct j
     sandboxes_write_handle(v, "", &name, w);
     json_write_member_string(w, "profile", view->profile);
     json_write_member_string(w, "state", view->state);
-    write_time(w, "created_at", view->created_ms);
-    write_time(w, "expires_at", view->expires_ms);
+    sandboxes_write_time(w, "created_at", view->created_ms);
+    sandboxes_write_time(w, "expires_at", view->expires_ms);
+    if (view->volume[0] != '\0')
+        json_write_member_string(w, "volume", view->volume);
     json_write_member_i64(w, "idle", view->idle_ms / 1000);
     json_write_member_i64(w, "absolute", (view->expires_ms - view->created_ms) / 1000);
     json_object_close(w);
@@ -202,6 +205,7 @@ static void end(struct visit *v)
 struct wish {
     const struct profile *profile;
     int64_t idle_ms, absolute_ms; // 0: the profile's
+    char volume[VOLUME_NAME_SIZE];
 };
 
 static int read_profile(struct visit *v, const struct json *j, int node, struct wish *out,
@@ -228,6 +232,18 @@ static int read_seconds(const struct json *j, int node, const char *key, int64_t
     return 0;
 }
 
+static int read_volume(const struct json *j, int node, struct wish *out, struct failure *why)
+{
+    struct span name;
+    if (json_string_plain(j, node, &name) && volume_name_is_valid(name) &&
+        span_copy_string(name, out->volume, sizeof out->volume))
+        return 0;
+    return failure_set(why, FAULT_INVALID,
+                       "volume: expected a name of at most %d characters a-z, 0-9, '.', '_' and "
+                       "'-', a letter or digit first",
+                       VOLUME_NAME_SIZE - 1);
+}
+
 static int read_member(struct visit *v, const struct json *j, int node, struct wish *out,
                        struct failure *why)
 {
@@ -238,8 +254,10 @@ static int read_member(struct visit *v, const struct json *j, int node, struct w
         return read_seconds(j, node, "idle", &out->idle_ms, why);
     if (span_is(key, "absolute"))
         return read_seconds(j, node, "absolute", &out->absolute_ms, why);
+    if (span_is(key, "volume"))
+        return read_volume(j, node, out, why);
     return failure_set(why, FAULT_INVALID,
-                       "\"%.*s\" is not known; expected profile, idle and absolute",
+                       "\"%.*s\" is not known; expected profile, idle, absolute and volume",
                        SPAN_ARGS(span_slice(key, 0, 64)));
 }
 
@@ -260,6 +278,8 @@ static int check_wish(struct visit *v, struct wish *wish, struct failure *why)
         return failure_set(why, FAULT_INVALID,
                            "absolute: profile %s allows at most %" PRId64 " seconds", p->name,
                            p->absolute_ms / 1000);
+    if (wish->volume[0] != '\0' && p->volumes == 0)
+        return failure_set(why, FAULT_INVALID, "volume: profile %s has no volumes", p->name);
     memcpy(v->profile, p->name, sizeof v->profile);
     return 0;
 }
@@ -275,7 +295,8 @@ static int read_wish(struct visit *v, struct span body, struct wish *out, struct
     if (rc != 0)
         return rc;
     if (json_type(j, JSON_ROOT) != JSON_OBJECT)
-        rc = failure_set(why, FAULT_INVALID, "expected an object with profile, idle and absolute");
+        rc = failure_set(why, FAULT_INVALID,
+                         "expected an object with profile, idle, absolute and volume");
     if (rc == 0 && json_object_duplicate(j, JSON_ROOT) != JSON_NONE)
         rc = failure_set(why, FAULT_INVALID, "a key stands twice");
     for (int node = json_first(j, JSON_ROOT); rc == 0 && node != JSON_NONE;
@@ -317,7 +338,7 @@ static void wish_whole(struct visit *v)
         visit_respond_failure(v, &why, 0);
     else
         o->wait = binder_create_sandbox(v->proxy->binder, v->principal, wish.profile, wish.idle_ms,
-                                        wish.absolute_ms, made, o);
+                                        wish.absolute_ms, span_from_string(wish.volume), made, o);
 }
 
 static void create(struct visit *v)
@@ -336,6 +357,8 @@ static const struct route routes[] = {
     {"sandbox_files",
      "/v1/sandboxes/{handle}/files",
      {{"PUT", sandboxes_upload}, {"GET", sandboxes_download}}},
+    {"volumes", "/v1/volumes", {{"GET", volumes_list}}},
+    {"volume", "/v1/volumes/{name}", {{"DELETE", volumes_delete}}},
 };
 
 const struct route *sandboxes_routes(size_t *count)

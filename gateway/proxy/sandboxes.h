@@ -19,6 +19,7 @@ void sandboxes_answer_unknown(struct visit *v);
 // Its members "handle" and "mcp_url"; see handle_name_seal for `grantee`.
 void sandboxes_write_handle(struct visit *v, const char *grantee, const struct handle_name *name,
                             struct json_writer *w);
+void sandboxes_write_time(struct json_writer *w, const char *key, int64_t wall_ms);
 void sandboxes_respond_json(struct visit *v, int status, const struct json_writer *w);
 void sandboxes_upload(struct visit *v);
 void sandboxes_download(struct visit *v);

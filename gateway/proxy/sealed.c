@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateway/proxy/sealed.h"
 
+#include <stdio.h>
+
 #include "gateway/lib/base/encode.h"
 #include "gateway/lib/crypto/digest.h"
 #include "gateway/lib/crypto/seal.h"
@@ -8,8 +10,9 @@
 enum {
     FORMAT = 1,
     RAW_ID = 16,
-    SESSION_BYTES = 1 + RAW_ID + 8 + 1, // the provider's name follows
-    HANDLE_BYTES = 1 + RAW_ID,          // the profile's name follows
+    SESSION_BYTES =
+        1 + RAW_ID + 8 + 1,    // the provider's name follows, and after a space the volume's
+    HANDLE_BYTES = 1 + RAW_ID, // the profile's name follows
     BOUND_BYTES = PRINCIPAL_HASH_SIZE + PROFILE_NAME_SIZE + ID_SIZE,
 };
 
@@ -43,16 +46,17 @@ static struct span bind_to(const struct principal *principal, struct span place,
 int session_name_seal(const struct keyring *ring, const struct principal *principal,
                       struct span place, const struct session_name *name, struct buffer *out)
 {
-    unsigned char plain[SESSION_BYTES + PROVIDER_NAME_SIZE] = {FORMAT};
-    size_t size = strlen(name->provider);
-    char bound[BOUND_BYTES];
+    unsigned char plain[SESSION_BYTES + PROVIDER_NAME_SIZE + VOLUME_NAME_SIZE] = {FORMAT};
+    char names[PROVIDER_NAME_SIZE + VOLUME_NAME_SIZE], bound[BOUND_BYTES];
+    int size = snprintf(names, sizeof names, "%s%s%s", name->provider,
+                        name->volume[0] != '\0' ? " " : "", name->volume);
     if (!hex_decode(span_from_string(name->id), plain + 1, RAW_ID))
         return FAULT_INVALID;
     write_i64(plain + 1 + RAW_ID, name->issued_ms);
     plain[SESSION_BYTES - 1] = (unsigned char)name->revision;
-    memcpy(plain + SESSION_BYTES, name->provider, size);
+    memcpy(plain + SESSION_BYTES, names, (size_t)size);
     return seal(ring, "session", bind_to(principal, place, bound),
-                span_of(plain, SESSION_BYTES + size), out);
+                span_of(plain, SESSION_BYTES + (size_t)size), out);
 }
 
 static int open_sealed(const struct keyring *ring, const char *purpose, struct span bound,
@@ -79,10 +83,12 @@ int session_name_open(const struct keyring *ring, const struct principal *princi
     int fault = open_sealed(ring, "session", bind_to(principal, place, bound), text, &plain);
     struct span s = buffer_span(&plain);
     const unsigned char *at = (const unsigned char *)s.data;
+    struct span names = span_slice(s, SESSION_BYTES, s.size);
+    struct span provider = span_split(&names, ' ');
     if (fault != 0 || s.size < SESSION_BYTES || at[0] != FORMAT ||
         at[SESSION_BYTES - 1] >= MCP_REVISION_COUNT ||
-        !span_copy_string(span_slice(s, SESSION_BYTES, s.size), out->provider,
-                          PROVIDER_NAME_SIZE)) {
+        !span_copy_string(provider, out->provider, PROVIDER_NAME_SIZE) ||
+        !span_copy_string(names, out->volume, VOLUME_NAME_SIZE)) {
         fault = FAULT_NOT_FOUND;
     } else {
         hex_encode(span_of(at + 1, RAW_ID), out->id);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names that clients hold for us. A session id seals {session, issued, revision}, bound to the
+// Names that clients hold for us. A session id seals {session, issued, revision, what its client's
+// name and URL said at its beginning}, bound to the
 // principal and to the place (profile or sandbox) it was made at, so that anybody else's opens as
 // unknown. A handle seals {sandbox, profile}: its owner's as it is, that of a principal it was
 // granted to bound to that one. Neither opens as the other, or without the key ring.
@@ -8,6 +9,7 @@
 #define WRIST_GATEWAY_PROXY_SEALED_H
 
 #include "gateway/auth/principal.h"
+#include "gateway/config/config.h"
 #include "gateway/lib/control/driver_api.h"
 #include "gateway/lib/mcp/revision.h"
 
@@ -21,6 +23,7 @@ struct session_name {
     int64_t issued_ms; // wall time
     enum mcp_revision revision;
     char provider[PROVIDER_NAME_SIZE]; // that the client's name told; "" for none
+    char volume[VOLUME_NAME_SIZE];     // that its sandbox has as its workspace; "" for none
     char mark[SESSION_MARK_SIZE];      // what logs call it: the start of the id's hash
 };
 void session_name_mark(struct session_name *name); // from its id

@@ -14,6 +14,11 @@ enum { TRACE_BYTES = 8192 };
     "The workspace is gone (its sandbox was lost or its idle time was over); nothing of this "     \
     "call ran. The next call runs in a new, empty workspace."
 
+#define VOLUME_KEPT                                                                                \
+    "The sandbox is gone (it was lost or its idle time was over); nothing of this call ran. The "  \
+    "next call runs in a new one with the same volume as its workspace: what was written there "   \
+    "is kept, what ran and what was in /tmp is not."
+
 static const struct mcp_message *current(const struct post *p)
 {
     return &p->mcp.messages[p->message];
@@ -74,10 +79,12 @@ static enum step answer_error(struct post *p, const struct mcp_message *m, int c
 // The model must learn that its files are gone: a tool's result reaches it, an error may not.
 static enum step answer_lost(struct post *p, const struct mcp_message *m)
 {
+    const char *text =
+        place_volume(&p->place, &p->session)[0] != '\0' ? VOLUME_KEPT : WORKSPACE_GONE;
     if (m->method != MCP_METHOD_TOOLS_CALL)
-        return answer_error(p, m, MCP_ERROR_LOST, WORKSPACE_GONE);
+        return answer_error(p, m, MCP_ERROR_LOST, text);
     buffer_clear(&p->out);
-    mcp_write_tool_error(&p->out, m->id, p->mcp.era, SPAN_LITERAL(WORKSPACE_GONE));
+    mcp_write_tool_error(&p->out, m->id, p->mcp.era, span_from_string(text));
     reply_message(&p->reply, 200, buffer_span(&p->out));
     return STEP_NEXT;
 }

@@ -17,7 +17,8 @@ struct driver_profile {
 struct driver_answer {
     const struct driver_record *records;
     const struct driver_profile *profiles;
-    size_t count; // of records or profiles
+    const struct driver_volume *volumes;
+    size_t count; // of the one of them that was asked for
 };
 typedef void driver_done(void *owner, const struct driver_answer *answer,
                          const struct failure *why);
@@ -27,6 +28,8 @@ struct driver_events {
     void (*connected)(void *owner);
     void (*exited)(void *owner, struct span id, int64_t generation, struct span reason);
     void (*profiles_changed)(void *owner); // what new sandboxes are made of
+    // The driver deleted a volume that nobody used.
+    void (*volume_expired)(void *owner, struct span fleet, struct span profile);
     // It broke, or could not be opened; it is tried again without being asked.
     void (*disconnected)(void *owner, const struct failure *why);
 };
@@ -42,6 +45,12 @@ struct driver_ops {
                    void *owner);
     void (*note)(struct driver *d, const char *id, const char *note); // for what it is worth
     void (*profiles)(struct driver *d, driver_done *done, void *owner);
+    // Of a principal's hash, or with "" of the whole fleet.
+    void (*volumes)(struct driver *d, const char *fleet, const char *principal, driver_done *done,
+                    void *owner);
+    // CONFLICT while a sandbox has it.
+    void (*remove_volume)(struct driver *d, const char *fleet, const char *id, driver_done *done,
+                          void *owner);
     void (*close)(struct driver *d); // no callback after it
 };
 struct driver {

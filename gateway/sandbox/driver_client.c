@@ -105,6 +105,28 @@ static int parse_records(struct span body, struct driver_answer *out, void **row
     return rc;
 }
 
+static int parse_volumes(struct span body, struct driver_answer *out, void **rows,
+                         struct failure *why)
+{
+    struct json *j;
+    int rc = json_parse(body, &json_limits_default, &j, why);
+    if (rc != 0)
+        return rc;
+    int list = json_get(j, JSON_ROOT, "volumes");
+    struct driver_volume *volume = memory_new_array(json_count(j, list) + 1, sizeof *volume);
+    *rows = volume;
+    out->volumes = volume;
+    if (json_type(j, list) != JSON_ARRAY)
+        rc = failure_set(why, FAULT_PEER, "the driver's list has no `volumes`");
+    JSON_EACH(child, j, list)
+    {
+        if (rc == 0)
+            rc = driver_volume_parse(json_raw(j, child), &volume[out->count++], why);
+    }
+    json_free(j);
+    return rc;
+}
+
 static void copy_plain(const struct json *j, int node, char *out, size_t size)
 {
     struct span text;
@@ -202,6 +224,31 @@ static void client_profiles(struct driver *d, driver_done *done, void *owner)
     ask_driver(d, &ask, parse_profiles, done, owner);
 }
 
+static void client_volumes(struct driver *d, const char *fleet, const char *principal,
+                           driver_done *done, void *owner)
+{
+    char target[256];
+    snprintf(target, sizeof target, "/v1/volumes?fleet=%s%s%s", fleet,
+             principal[0] != '\0' ? "&owner=" : "", principal);
+    const struct question_ask ask = {.method = "GET",
+                                     .target = target,
+                                     .deadline_ms = SHORT_DEADLINE_MS,
+                                     .answer_bytes = LIST_BYTES};
+    ask_driver(d, &ask, parse_volumes, done, owner);
+}
+
+static void client_remove_volume(struct driver *d, const char *fleet, const char *id,
+                                 driver_done *done, void *owner)
+{
+    char target[256];
+    snprintf(target, sizeof target, "/v1/volumes/%s?fleet=%s", id, fleet);
+    const struct question_ask ask = {.method = "DELETE",
+                                     .target = target,
+                                     .deadline_ms = REMOVE_DEADLINE_MS,
+                                     .answer_bytes = RECORD_BYTES};
+    ask_driver(d, &ask, NULL, done, owner);
+}
+
 static void client_listen(struct driver *d, const struct driver_events *events, void *owner)
 {
     struct driver_client *client = client_of(d);
@@ -229,6 +276,8 @@ static const struct driver_ops client_ops = {
     .remove = client_remove,
     .note = client_note,
     .profiles = client_profiles,
+    .volumes = client_volumes,
+    .remove_volume = client_remove_volume,
     .close = client_close,
 };
 

@@ -57,6 +57,14 @@ static void exited(struct driver_event_stream *s, const struct json *j)
     s->events->exited(s->owner, id, generation, reason);
 }
 
+static void volume_expired(struct driver_event_stream *s, const struct json *j)
+{
+    struct span fleet, profile;
+    if (json_string_plain(j, json_get(j, JSON_ROOT, "fleet"), &fleet) &&
+        json_string_plain(j, json_get(j, JSON_ROOT, "profile"), &profile))
+        s->events->volume_expired(s->owner, fleet, profile);
+}
+
 // Unknown events are a newer driver's.
 static int take_line(struct driver_event_stream *s, struct span line)
 {
@@ -75,6 +83,8 @@ static int take_line(struct driver_event_stream *s, struct span line)
         exited(s, j);
     } else if (json_string_is(j, event, "profiles")) {
         s->events->profiles_changed(s->owner);
+    } else if (json_string_is(j, event, "volume_expired")) {
+        volume_expired(s, j);
     }
     json_free(j);
     return 0;

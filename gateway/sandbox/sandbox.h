@@ -53,6 +53,9 @@ struct sandbox {
     char principal[PRINCIPAL_HASH_SIZE]; // "" while it is unbound
     char tenant[ID_SIZE];                // of that principal
     struct sandbox_grants grants;        // who may use it besides
+    // Whose workspace outlives it. It is its principal's from its start, and never in the pool.
+    char volume[VOLUME_HASH_SIZE]; // "" for none
+    char volume_name[VOLUME_NAME_SIZE];
     char authorization[16 + 2 * LINK_SECRET_BYTES];
     struct http_client *link;     // owned; see sandbox_link
     int64_t created_ms;           // wall time

@@ -24,6 +24,7 @@
     X(RESOURCE, -32002, 200, 200)  /* legacy: no such resource */                                  \
     X(SANDBOX, 4040, 404, 404)     /* ours: the handle in the URL names no sandbox any more */     \
     X(LOST, 5020, 200, 200)        /* ours: the sandbox went away under a call */                  \
+    X(CONFLICT, 4090, 409, 409)    /* ours: another sandbox has the volume */                      \
     X(LIMIT, 4290, 429, 429)       /* ours: a quota is used up */                                  \
     X(UNAVAILABLE, 5030, 503, 503) /* ours: no sandbox can be had now */
 

@@ -25,7 +25,8 @@ static void lives_go_on_across_a_restart(void **state)
     world_open(w);
     struct ask made = {0};
     struct sandbox_view before, after;
-    binder_create_sandbox(w->binder, w->alice, &w->profiles[0], 20000, 50000, heard_made, &made);
+    binder_create_sandbox(w->binder, w->alice, &w->profiles[0], 20000, 50000, SPAN_NONE, heard_made,
+                          &made);
     world_turn(w);
     struct span id = span_from_string(made.sandbox);
     assert_true(binder_show_sandbox(w->binder, w->alice, id, &before));

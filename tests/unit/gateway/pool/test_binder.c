@@ -402,7 +402,8 @@ static void a_named_sandbox_is_its_owners_alone(void **state)
     struct sandbox_view view, list[4];
     struct ask made = {0}, used = {0}, ended = {0};
     world_open(w);
-    binder_create_sandbox(w->binder, w->alice, &w->profiles[0], 5000, 0, heard_made, &made);
+    binder_create_sandbox(w->binder, w->alice, &w->profiles[0], 5000, 0, SPAN_NONE, heard_made,
+                          &made);
     world_turn(w);
     assert_int_equal(made.fault, 0);
     struct span id = span_from_string(made.sandbox);

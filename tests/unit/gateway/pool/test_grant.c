@@ -5,7 +5,7 @@
 static struct ask make_sandbox(struct world *w)
 {
     struct ask a = {0};
-    binder_create_sandbox(w->binder, w->alice, &w->profiles[0], 0, 0, heard_made, &a);
+    binder_create_sandbox(w->binder, w->alice, &w->profiles[0], 0, 0, SPAN_NONE, heard_made, &a);
     world_turn(w);
     assert_int_equal(a.fault, 0);
     return a;

@@ -68,7 +68,8 @@ static void at_its_absolute_end_a_sandbox_is_over_and_not_before(void **state)
     struct sandbox_view view;
     struct ask made = {0};
     world_open(w);
-    binder_create_sandbox(w->binder, w->alice, &w->profiles[0], 0, 10000, heard_made, &made);
+    binder_create_sandbox(w->binder, w->alice, &w->profiles[0], 0, 10000, SPAN_NONE, heard_made,
+                          &made);
     world_turn(w);
     struct span id = span_from_string(made.sandbox);
     clock_fake_advance_ms(&w->clock, 9999);

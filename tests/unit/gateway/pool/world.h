@@ -30,7 +30,7 @@
 #include "gateway/store/memory.h"
 #include "gateway/store/state_file.h"
 
-enum { BOXES = 128 };
+enum { BOXES = 128, VOLUMES = 16 };
 
 struct box {
     bool exists;
@@ -54,7 +54,7 @@ struct pending {
     worker_done *worker_done;
     void *owner;
     struct driver_record record;
-    bool lists;
+    bool lists, lists_volumes;
     struct worker_answer answer;
     struct failure why;
 };
@@ -78,6 +78,9 @@ struct world {
     const struct driver_events *events;
     void *events_owner;
     struct box boxes[BOXES];
+    struct driver_volume volumes[VOLUMES];
+    int volume_count;
+    bool is_old_worker; // it knows nothing of a principal at its start
     int created, removed, cards_asked, statuses, lists;
     int creating, most_creating;
     bool holds_creates, is_down;
@@ -146,6 +149,8 @@ static inline void deliver_one(struct world *w, struct pending *p)
             if (w->boxes[i].exists)
                 rows[answer.count++] = w->boxes[i].record;
     }
+    if (p->lists_volumes)
+        answer = (struct driver_answer){.volumes = w->volumes, .count = (size_t)w->volume_count};
     if (p->from_driver && p->driver_done != NULL)
         p->driver_done(p->owner, &answer, why);
     else if (!p->from_driver && p->worker_done != NULL)
@@ -216,6 +221,49 @@ static inline struct box *box_made(struct world *w, const struct driver_create *
     return box;
 }
 
+// The one of this id that runs, whose volume is in use.
+static inline bool box_runs(struct world *w, const char *id)
+{
+    struct box *box = box_find(w, id);
+    return box != NULL && box->record.state == DRIVER_STATE_RUNNING;
+}
+
+static inline struct driver_volume *volume_find(struct world *w, const char *id)
+{
+    for (int i = 0; i < w->volume_count; i++)
+        if (strcmp(w->volumes[i].id, id) == 0)
+            return &w->volumes[i];
+    return NULL;
+}
+
+// As the driver decides it.
+static inline void volume_take(struct world *w, const struct driver_create *create,
+                               struct failure *why)
+{
+    struct driver_volume *v = volume_find(w, create->volume);
+    if (v == NULL && w->volume_count >= create->volumes_most) {
+        failure_set(why, FAULT_QUOTA, "you have enough volumes");
+        return;
+    }
+    if (v != NULL && box_runs(w, v->sandbox)) {
+        failure_set(why, FAULT_CONFLICT, "sandbox %s has the volume", v->sandbox);
+        return;
+    }
+    if (v == NULL) {
+        v = &w->volumes[w->volume_count++];
+        *v = (struct driver_volume){.bytes = 1, .created_ms = create->generation};
+        memcpy(v->id, create->volume, sizeof v->id);
+        memcpy(v->fleet, create->fleet, sizeof v->fleet);
+        memcpy(v->owner, create->volume_owner, sizeof v->owner);
+        memcpy(v->profile, create->profile, sizeof v->profile);
+    }
+    assert_string_equal(v->owner, create->volume_owner);
+    assert_string_equal(v->profile, create->profile);
+    memcpy(v->label, create->volume_label, sizeof v->label);
+    memcpy(v->sandbox, create->id, sizeof v->sandbox);
+    v->keep_ms = create->volume_keep_ms;
+}
+
 static inline void fake_create(struct driver *d, const struct driver_create *create,
                                int64_t deadline_ms, driver_done *done, void *owner)
 {
@@ -229,8 +277,15 @@ static inline void fake_create(struct driver *d, const struct driver_create *cre
     p->owner = owner;
     p->why = w->create_fails;
     assert_string_equal(create->fleet, w->fleet);
-    if (p->why.fault == 0)
-        p->record = box_made(w, create)->record;
+    if (p->why.fault == 0 && create->volume[0] != '\0')
+        volume_take(w, create, &p->why);
+    if (p->why.fault == 0) {
+        struct box *box = box_made(w, create);
+        memcpy(box->record.volume, create->volume, sizeof box->record.volume);
+        if (!w->is_old_worker)
+            memcpy(box->principal, create->volume_owner, sizeof box->principal);
+        p->record = box->record;
+    }
     if (w->holds_creates) { // answered when they are let go
         task_cancel(&w->deliver);
         for (struct list *node = w->pending.next; node != &w->pending; node = node->next)
@@ -288,6 +343,41 @@ static inline void fake_profiles(struct driver *d, driver_done *done, void *owne
     done(owner, &answer, NULL);
 }
 
+static inline void fake_volumes(struct driver *d, const char *fleet, const char *principal,
+                                driver_done *done, void *owner)
+{
+    struct world *w = world_of_driver(d);
+    struct pending *p = later(w);
+    (void)fleet;
+    (void)principal; // a driver that gave others' too would not be believed
+    p->from_driver = p->lists_volumes = true;
+    p->driver_done = done;
+    p->owner = owner;
+    for (int i = 0; i < w->volume_count; i++)
+        if (!box_runs(w, w->volumes[i].sandbox))
+            w->volumes[i].sandbox[0] = '\0';
+    if (w->is_down)
+        failure_set(&p->why, FAULT_UNAVAILABLE, "connection refused");
+}
+
+static inline void fake_remove_volume(struct driver *d, const char *fleet, const char *id,
+                                      driver_done *done, void *owner)
+{
+    struct world *w = world_of_driver(d);
+    struct pending *p = later(w);
+    struct driver_volume *v = volume_find(w, id);
+    p->from_driver = true;
+    p->driver_done = done;
+    p->owner = owner;
+    assert_string_equal(fleet, w->fleet);
+    if (v == NULL)
+        failure_set(&p->why, FAULT_NOT_FOUND, "there is no such volume");
+    else if (box_runs(w, v->sandbox))
+        failure_set(&p->why, FAULT_CONFLICT, "sandbox %s has the volume", v->sandbox);
+    else
+        *v = w->volumes[--w->volume_count];
+}
+
 static inline void fake_close(struct driver *d)
 {
     (void)d;
@@ -300,6 +390,8 @@ static const struct driver_ops fake_driver_ops = {
     .remove = fake_remove,
     .note = fake_note,
     .profiles = fake_profiles,
+    .volumes = fake_volumes,
+    .remove_volume = fake_remove_volume,
     .close = fake_close,
 };
 
@@ -517,7 +609,9 @@ static inline struct world *world_new(void)
                                   .idle_ms = 60 * 1000,
                                   .absolute_ms = 600 * 1000,
                                   .start_timeout_ms = 20 * 1000,
-                                  .per_principal = 10};
+                                  .per_principal = 10,
+                                  .volumes = 3,
+                                  .volume_keep_ms = 3600 * 1000};
     w->profiles[0] = w->profiles[1] = usual;
     snprintf(w->profiles[1].name, sizeof w->profiles[1].name, "shared");
     w->profiles[1].bind = BIND_MODE_PRINCIPAL;
@@ -596,6 +690,7 @@ struct session {
     int64_t issued_ms;
     struct principal *who;
     const struct profile *profile;
+    const char *volume; // NULL for none
 };
 
 static inline struct session session_new(struct world *w, struct principal *who, int profile)
@@ -611,7 +706,9 @@ static inline struct bind_request request_of(const struct session *s)
     return (struct bind_request){.principal = s->who,
                                  .profile = s->profile,
                                  .session = span_from_string(s->id),
-                                 .session_issued_ms = s->issued_ms};
+                                 .session_issued_ms = s->issued_ms,
+                                 .volume =
+                                     s->volume != NULL ? span_from_string(s->volume) : SPAN_NONE};
 }
 
 static inline void begin(struct world *w, const struct session *s, struct ask *a)

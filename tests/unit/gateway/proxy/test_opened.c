@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "gateway/lib/base/memory.h"
+
 #include "gateway/auth/principal_new.h"
 #include "gateway/lib/crypto/keyring.h"
 #include "gateway/proxy/opened.h"
@@ -55,6 +57,29 @@ static struct span seal_one(unsigned number, char text[SEALED_TEXT_SIZE])
     assert_true(span_copy_string(buffer_span(&sealed), text, SEALED_TEXT_SIZE));
     buffer_fini(&sealed);
     return span_from_string(text);
+}
+
+static void an_id_says_what_the_client_and_its_url_said_at_the_beginning(void **state)
+{
+    static const struct {
+        const char *provider, *volume;
+    } rows[] = {{"", ""}, {"openai", ""}, {"", "work"}, {"gemini-json", "a.b_c-9"}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        struct session_name name = {.issued_ms = 5, .revision = MCP_REVISION_2025_06_18}, got;
+        struct buffer sealed;
+        snprintf(name.id, sizeof name.id, "%032x", (unsigned)i);
+        snprintf(name.provider, sizeof name.provider, "%s", rows[i].provider);
+        snprintf(name.volume, sizeof name.volume, "%s", rows[i].volume);
+        buffer_init(&sealed, SEALED_TEXT_SIZE);
+        assert_int_equal(session_name_seal(ring, ann, SPAN_LITERAL("trial"), &name, &sealed), 0);
+        assert_int_equal(
+            session_name_open(ring, ann, SPAN_LITERAL("trial"), buffer_span(&sealed), &got), 0);
+        assert_string_equal(got.provider, rows[i].provider);
+        assert_string_equal(got.volume, rows[i].volume);
+        assert_string_equal(got.id, name.id);
+        buffer_fini(&sealed);
+    }
 }
 
 static void an_id_says_the_same_each_time_whatever_was_opened_between(void **state)
@@ -110,6 +135,7 @@ static void a_text_with_one_letter_changed_does_not_open_also_after_the_true_one
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_id_says_what_the_client_and_its_url_said_at_the_beginning),
         cmocka_unit_test(an_id_says_the_same_each_time_whatever_was_opened_between),
         cmocka_unit_test(an_id_that_was_opened_opens_for_nobody_else_and_nowhere_else),
         cmocka_unit_test(a_text_with_one_letter_changed_does_not_open_also_after_the_true_one),
