@@ -16,6 +16,7 @@ fs.chmodSync(folder, 0o755);
 const children = [];
 after(async () => {
   await Promise.all(children.map((child) => new Promise((resolve) => {
+    child.socket?.destroy();
     if (child.exitCode !== null || child.signalCode !== null) return resolve();
     child.on("exit", resolve).kill("SIGKILL");
   })));
@@ -94,19 +95,60 @@ test("a Cluster: every key has its place in one slot", async () => {
   }
 });
 
-// PI-152
-test("a failover that Sentinels decide is followed within five seconds of the new master, without a restart", async () => {
+// A master, its replica, a real Sentinel, and a gateway that knows the Sentinel only.
+async function startWithSentinel(name) {
   const [first, second, watch] = [await freePort(), await freePort(), await freePort()];
   const master = await server(first);
   await server(second, "--replicaof", "127.0.0.1", String(first));
   await until(async () => (await ask(second, "INFO replication").catch(() => "")).includes("master_link_status:up"), "the replica to follow");
-  const config = path.join(folder, "sentinel.conf");
+  const config = path.join(folder, `${name}.conf`);
   fs.writeFileSync(config, `port ${watch}\ndir ${folder}\nsentinel monitor main 127.0.0.1 ${first} 1\n` +
     "sentinel down-after-milliseconds main 500\nsentinel failover-timeout main 3000\n");
   if (isRoot) fs.chmodSync(config, 0o600);
   children.push(spawn("redis-server", [config, "--sentinel"], { stdio: "ignore" }));
   await until(async () => (await ask(watch, "SENTINEL replicas main").catch(() => "")).includes(String(second)), "the Sentinel to know both", { timeout: 30_000 });
   const group = await startReplicas(1, { profiles, gateway: { store: { url: "redis://main", sentinels: [`localhost:${watch}`] } } });
+  return { master, second, watch, group };
+}
+
+// What a Sentinel says on these channels: [[channel, when], …], growing.
+async function listen(port, ...channels) {
+  const heard = [];
+  await new Promise((resolve, reject) => {
+    const socket = net.connect(port, "127.0.0.1", () => socket.write(`SUBSCRIBE ${channels.join(" ")}\r\n`));
+    socket.on("error", reject).on("data", (bytes) => {
+      for (const [, channel] of String(bytes).matchAll(/message\r\n\$\d+\r\n(\S+)\r\n/g)) heard.push([channel, Date.now()]);
+      resolve();
+    });
+    children.push({ exitCode: 0, socket: socket.unref() });
+  });
+  return heard;
+}
+
+// Nothing breaks here that would have the gateway look: it is the Sentinel's word that it follows.
+test("a switch that a Sentinel tells is followed at once, while nothing fails", async (t) => {
+  const { second, watch, group } = await startWithSentinel("told");
+  try {
+    const [wrist] = group.all;
+    await assertServes(wrist);
+    const heard = await listen(watch, "+promoted-slave", "+switch-master");
+    const ears = async () => (await ask(watch, "CLIENT LIST")).match(/ sub=2 /g)?.length ?? 0;
+    await until(async () => (await ears()) === 2, "the gateway to listen too");
+    await ask(watch, "SENTINEL FAILOVER main");
+    const told = await until(() => heard[0], "the Sentinel to tell", { timeout: 30_000, every: 5 });
+    await until(async () => (await ask(second, "CLIENT LIST")).includes("cmd=evalsha"), "the gateway at the new master", { every: 10 });
+    const took = Date.now() - told[1];
+    t.diagnostic(`${took} ms after ${told[0]}`);
+    assert.ok(took < 1000, `${took} ms after ${told[0]}`);
+    await assertServes(wrist);
+  } finally {
+    await group.stop();
+  }
+});
+
+// PI-152
+test("a failover that Sentinels decide is followed within five seconds of the new master, without a restart", async () => {
+  const { master, second, group } = await startWithSentinel("decided");
   try {
     const [wrist] = group.all;
     const session = await wrist.session();

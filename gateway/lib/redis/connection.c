@@ -151,8 +151,12 @@ static int take_reply(struct connection *c, const struct redis_reply *reply, str
         return 0;
     }
     struct list *node = list_pop(&c->sent);
-    if (node == NULL)
+    if (node == NULL && c->ops->told == NULL)
         return failure_set(why, FAULT_PEER, "an answer that nobody asked for");
+    if (node == NULL) {
+        c->ops->told(c->owner, reply);
+        return 0;
+    }
     c->ops->answered(c->owner, LIST_ENTRY(node, struct redis_command, node), reply);
     return 0;
 }

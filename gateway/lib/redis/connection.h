@@ -25,6 +25,8 @@ struct connection_ops {
     void (*ready)(void *owner); // greeted
     // The command is off the connection's list and the owner's again.
     void (*answered)(void *owner, struct redis_command *c, const struct redis_reply *reply);
+    // What no command asked for, on a connection that subscribes; NULL: such a thing is an error.
+    void (*told)(void *owner, const struct redis_reply *reply);
     // Last, once; not after connection_close. What was sent and not answered is the owner's.
     void (*closed)(void *owner, struct list *sent, const struct failure *why);
 };

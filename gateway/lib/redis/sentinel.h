@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the files of this folder share; nobody else includes it.
 //
-// Keeps a connection to one of the Sentinels, asks it each second who the master is, and goes to
-// the next one when it does not answer.
+// Keeps a connection to one of the Sentinels and asks it each second who the master is; another, on
+// which it tells when that changes, has it asked at once. When it does not answer, the next one is
+// taken.
 #ifndef WRIST_GATEWAY_LIB_REDIS_SENTINEL_H
 #define WRIST_GATEWAY_LIB_REDIS_SENTINEL_H
 

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "gateway/lib/base/list.h"
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/loop/loop.h"
 #include "gateway/lib/net/listener.h"
@@ -22,12 +23,20 @@ enum { SERVERS = 3, SEEN_BYTES = 4096 };
 
 struct bench;
 
+struct peer {
+    struct list node;
+    struct server *server;
+    struct stream *stream;
+    struct reply_reader *reader;
+};
+
 struct server {
     struct bench *b;
     char text[ADDRESS_TEXT_SIZE]; // host:port
     struct listener *listener;
-    struct stream *stream; // of the newest connection
-    struct reply_reader *reader;
+    struct list peers;     // who is connected
+    struct peer *speaking; // whose command is being answered
+    struct peer *subscriber;
     // NULL: nothing is said.
     const char *(*say)(struct server *s, const struct redis_reply *command);
     char seen[SEEN_BYTES]; // each command's words, "a b;c;"
@@ -61,35 +70,45 @@ static void hear(void *owner, const struct redis_reply *reply, const struct fail
                      sizeof h->text);
 }
 
+static void peer_free(struct peer *p)
+{
+    list_remove(&p->node);
+    if (p->server->subscriber == p)
+        p->server->subscriber = NULL;
+    reply_reader_free(p->reader);
+    free(p);
+}
+
 static void server_readable(void *owner, struct buffer *in)
 {
-    struct server *s = owner;
+    struct peer *p = owner;
+    struct server *s = p->server;
     const struct redis_reply *command;
-    assert_int_equal(reply_reader_feed(s->reader, buffer_span(in), NULL), 0);
+    assert_int_equal(reply_reader_feed(p->reader, buffer_span(in), NULL), 0);
     buffer_consume(in, buffer_size(in));
-    while (reply_reader_next(s->reader, &command, NULL) == 0 && command != NULL) {
+    while (reply_reader_next(p->reader, &command, NULL) == 0 && command != NULL) {
         for (size_t i = 0; i < command->count; i++)
             snprintf(s->seen + strlen(s->seen), SEEN_BYTES - strlen(s->seen), "%s%.*s",
                      i > 0 ? " " : "", SPAN_ARGS(reply_text_at(command, i)));
         snprintf(s->seen + strlen(s->seen), SEEN_BYTES - strlen(s->seen), ";");
+        s->speaking = p;
         const char *answer = s->say(s, command);
         if (answer != NULL)
-            stream_write(s->stream, span_from_string(answer));
+            stream_write(p->stream, span_from_string(answer));
     }
 }
 
 static void server_read_ended(void *owner)
 {
-    struct server *s = owner;
-    stream_close(s->stream);
-    s->stream = NULL;
+    struct peer *p = owner;
+    stream_close(p->stream);
+    peer_free(p);
 }
 
 static void server_closed(void *owner, const struct failure *why)
 {
-    struct server *s = owner;
     (void)why;
-    s->stream = NULL;
+    peer_free(owner);
 }
 
 static void server_drained(void *owner)
@@ -97,7 +116,7 @@ static void server_drained(void *owner)
     (void)owner;
 }
 
-static void accepted(void *owner, int fd, const struct address *peer)
+static void accepted(void *owner, int fd, const struct address *address)
 {
     static const struct stream_ops ops = {.readable = server_readable,
                                           .read_ended = server_read_ended,
@@ -105,13 +124,21 @@ static void accepted(void *owner, int fd, const struct address *peer)
                                           .closed = server_closed};
     static const struct stream_limits limits = {65536, 65536, 65536, 32768};
     struct server *s = owner;
-    if (s->stream != NULL)
-        stream_close(s->stream);
-    reply_reader_free(s->reader);
-    s->reader = reply_reader_new(65536);
-    s->stream = stream_from_fd(s->b->loop, fd, peer, &limits);
-    stream_set_owner(s->stream, &ops, s);
+    struct peer *p = memory_new(sizeof *p);
+    *p = (struct peer){.server = s, .reader = reply_reader_new(65536)};
+    list_append(&s->peers, &p->node);
+    p->stream = stream_from_fd(s->b->loop, fd, address, &limits);
+    stream_set_owner(p->stream, &ops, p);
     s->connections++;
+}
+
+static void server_hang_up(struct server *s)
+{
+    while (!list_is_empty(&s->peers)) {
+        struct peer *p = LIST_ENTRY(s->peers.next, struct peer, node);
+        stream_close(p->stream);
+        peer_free(p);
+    }
 }
 
 static const char *always_ok(struct server *s, const struct redis_reply *command)
@@ -151,6 +178,7 @@ static int open_bench(void **state)
         struct server *s = &b->servers[i];
         struct listener_options options = {0};
         s->b = b;
+        list_init(&s->peers);
         s->say = always_ok;
         assert_int_equal(address_parse(SPAN_LITERAL("127.0.0.1:0"), &options.address, &why), 0);
         s->listener = listener_open(b->loop, &options, accepted, s, &why);
@@ -193,10 +221,8 @@ static int close_bench(void **state)
     redis_close(b->redis);
     for (int i = 0; i < SERVERS; i++) {
         struct server *s = &b->servers[i];
-        if (s->stream != NULL)
-            stream_close(s->stream);
+        server_hang_up(s);
         listener_close(s->listener);
-        reply_reader_free(s->reader);
     }
     loop_turn(b->loop, false);
     loop_turn(b->loop, false);
@@ -459,7 +485,11 @@ static char master[256];
 
 static const char *as_sentinel(struct server *s, const struct redis_reply *command)
 {
-    (void)s;
+    if (span_is(reply_text_at(command, 0), "SUBSCRIBE")) {
+        s->subscriber = s->speaking;
+        return "*3\r\n$9\r\nsubscribe\r\n$15\r\n+promoted-slave\r\n:1\r\n"
+               "*3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n:2\r\n";
+    }
     return span_is(reply_text_at(command, 0), "SENTINEL") ? master : "+OK\r\n";
 }
 
@@ -499,6 +529,83 @@ static void a_switch_that_the_sentinels_tell_is_followed_while_nothing_fails(voi
     assert_string_equal(b->servers[2].seen, "ROLE;GET k;");
 }
 
+static void tell_switch(struct server *s)
+{
+    assert_non_null(s->subscriber);
+    stream_write(s->subscriber->stream,
+                 SPAN_LITERAL("*3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n$4\r\nmain\r\n"));
+}
+
+static void start_with_sentinel(struct bench *b)
+{
+    b->options.mode = REDIS_SENTINEL;
+    b->options.master = "main";
+    b->servers[0].say = as_sentinel;
+    b->servers[1].say = b->servers[2].say = as_master;
+    name_master(b, 1);
+    start(b);
+    turns(b, 50);
+    assert_string_equal(b->servers[1].seen, "ROLE;");
+}
+
+static void a_switch_that_a_sentinel_tells_is_followed_at_once(void **state)
+{
+    struct bench *b = *state;
+    start_with_sentinel(b);
+    name_master(b, 2);
+    turns(b, 50);
+    assert_string_equal(b->servers[2].seen, ""); // not before it is told, or asked
+    tell_switch(&b->servers[0]);
+    turns(b, 200);
+    assert_string_equal(b->servers[2].seen, "ROLE;");
+    name_master(b, 1); // and again
+    tell_switch(&b->servers[0]);
+    turns(b, 200);
+    assert_string_equal(b->servers[1].seen, "ROLE;ROLE;");
+    assert_int_equal(b->servers[0].connections, 2);
+}
+
+static void a_subscription_that_breaks_is_made_again_and_nothing_else_breaks(void **state)
+{
+    struct bench *b = *state;
+    start_with_sentinel(b);
+    struct peer *first = b->servers[0].subscriber;
+    stream_close(first->stream);
+    peer_free(first);
+    turns(b, 1300);
+    assert_non_null(b->servers[0].subscriber);
+    assert_int_equal(b->servers[0].connections, 3);
+    assert_int_equal(b->downs, 0);
+    name_master(b, 2);
+    tell_switch(&b->servers[0]);
+    turns(b, 200);
+    assert_string_equal(b->servers[2].seen, "ROLE;");
+}
+
+static const char *deaf_sentinel(struct server *s, const struct redis_reply *command)
+{
+    (void)s;
+    if (span_is(reply_text_at(command, 0), "SUBSCRIBE"))
+        return "-NOPERM this user has no permissions to access the channel\r\n";
+    return span_is(reply_text_at(command, 0), "SENTINEL") ? master : "+OK\r\n";
+}
+
+static void a_sentinel_that_refuses_the_subscription_is_asked_each_second(void **state)
+{
+    struct bench *b = *state;
+    b->servers[0].say = deaf_sentinel;
+    b->options.mode = REDIS_SENTINEL;
+    b->options.master = "main";
+    b->servers[1].say = b->servers[2].say = as_master;
+    name_master(b, 1);
+    start(b);
+    turns(b, 50);
+    name_master(b, 2);
+    turns(b, 1300);
+    assert_string_equal(b->servers[2].seen, "ROLE;");
+    assert_int_equal(b->servers[0].connections, 2);
+}
+
 static int open_files(void)
 {
     int count = 0;
@@ -518,8 +625,7 @@ static void a_thousand_reconnects_leave_one_connection(void **state)
     turns(b, 0);
     int before = open_files();
     for (int i = 0; i < 1000; i++) {
-        stream_close(b->servers[0].stream);
-        b->servers[0].stream = NULL;
+        server_hang_up(&b->servers[0]);
         turns(b, 60);
     }
     turns(b, 3000);
@@ -546,6 +652,9 @@ int main(void)
         WITH_SERVERS(moved_is_followed_for_good),
         WITH_SERVERS(ask_is_followed_this_once),
         WITH_SERVERS(a_switch_that_the_sentinels_tell_is_followed_while_nothing_fails),
+        WITH_SERVERS(a_switch_that_a_sentinel_tells_is_followed_at_once),
+        WITH_SERVERS(a_subscription_that_breaks_is_made_again_and_nothing_else_breaks),
+        WITH_SERVERS(a_sentinel_that_refuses_the_subscription_is_asked_each_second),
         WITH_SERVERS(a_thousand_reconnects_leave_one_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
