@@ -283,6 +283,14 @@ void binding_bring(struct binder *b, const char *key, struct bind_wait *w)
     binding_release(binding);
 }
 
+void binding_was_deleted(struct binder *b, const struct binding_record *r)
+{
+    struct ward *ward = ward_find(b, span_from_string(r->sandbox));
+    if (ward != NULL && ward->sandbox->profile->bind == BIND_MODE_SESSION && r->key[0] == 's' &&
+        sandbox_is_bound(ward->sandbox) && ward->sandbox->generation == r->generation)
+        ward_end(ward, ENDING_DELETED, "its session was deleted");
+}
+
 static void noted(void *owner, const struct store_answer *answer, const struct failure *why)
 {
     struct binding *binding = owner;
@@ -299,6 +307,8 @@ static void noted(void *owner, const struct store_answer *answer, const struct f
             return;
         }
     }
+    if (why == NULL && answer->binding.state == BINDING_ENDED)
+        binding_was_deleted(binding->b, &answer->binding);
     loaded(binding, answer, why);
 }
 

@@ -16,6 +16,12 @@ bool may_be_coming(const struct binder *b, const struct sandbox_record *r)
     return store_is_shared(b->store) && r->created_ms + START_MOST_MS > store_now_ms(b->store);
 }
 
+static void claimed(void *owner, const struct store_answer *answer, const struct failure *why)
+{
+    if (why != NULL && why->fault == FAULT_CONFLICT && answer->binding.state == BINDING_ENDED)
+        binding_was_deleted(owner, &answer->binding);
+}
+
 static void put_again(struct ward *w)
 {
     const struct sandbox *s = w->sandbox;
@@ -28,7 +34,7 @@ static void put_again(struct ward *w)
     }
     ward_count(w);
     if (w->binding != NULL)
-        store_binding_claim(store, &w->binding->record, NULL, NULL);
+        store_binding_claim(store, &w->binding->record, claimed, w->b);
 }
 
 // The records last: where one is missing, what it says is known here.

@@ -285,6 +285,8 @@ void binding_want(struct binding *binding, struct bind_wait *w); // a sandbox, f
 void binding_end(struct binding *binding);
 void binding_told(struct binding *binding); // LOST was told
 void binding_sandbox_ended(struct binding *binding, enum ending ending);
+// The store says that its session was deleted; whoever was to end the sandbox did not live to do it.
+void binding_was_deleted(struct binder *b, const struct binding_record *r);
 void binding_of_note(struct ward *ward);       // after adoption: the binding that its note names
 void binding_release(struct binding *binding); // freed unless something keeps it
 void binding_free(struct binding *binding);

@@ -225,13 +225,15 @@ static void binding_claim(struct store *s, struct store_call *call, const struct
 {
     const struct binding_record *row = table_get(memory_of(s)->bindings, span_from_string(r->key));
     struct failure why;
-    if (row == NULL || row->until_ms <= now_ms(s) || row->state != BINDING_BOUND ||
-        strcmp(row->sandbox, r->sandbox) == 0) {
+    bool stands = row != NULL && row->until_ms > now_ms(s) &&
+                  (row->state == BINDING_ENDED || (row->state == BINDING_BOUND &&
+                                                   strcmp(row->sandbox, r->sandbox) != 0));
+    if (!stands) {
         binding_put(s, call, r);
         return;
     }
     call_answer_begin(call)->binding = *row;
-    failure_set(&why, FAULT_CONFLICT, "it is bound already");
+    failure_set(&why, FAULT_CONFLICT, "it is bound already, or has ended");
     call_fail(call, &why);
 }
 

@@ -17,6 +17,7 @@ enum {
     WORDS_MOST = 24, // of one script's arguments
     LINE_BYTES = 1024,
     LOOK_MS = 1000,
+    UNSURE_MOST = 4096,             // claims to take back; past it the check of all there is does
     PAGE = 500,                     // sandboxes in one answer
     LISTED_MOST = 1000 * 1000,      // sandboxes in all
     BACKSTOP_MS = 24 * 3600 * 1000, // after what should have been the end
@@ -38,6 +39,17 @@ struct store_redis {
     struct timer look;      // whether it was emptied behind a connection that lives
     struct failure refused; // fault 0, or why this server is not used
     struct list listings;
+    struct list claims; // asked, or unsure of
+    size_t unsure;
+};
+
+struct claiming {
+    struct list node;
+    struct store_redis *r;
+    struct store_call *call; // NULL once it failed: what became of it is not known
+    char pool[PROFILE_NAME_SIZE];
+    char name[ID_SIZE];
+    bool is_asked; // to be taken back
 };
 
 struct listing { // pages of sandboxes
@@ -103,16 +115,22 @@ static void words_begin(struct store_redis *r, struct words *w)
         add_word(w, "");
 }
 
+// False where this server is not used; the call then failed.
+static bool is_used(const struct store_redis *r, struct store_call *call)
+{
+    struct failure why = r->refused;
+    if (why.fault == 0)
+        return true;
+    why.fault = FAULT_UNAVAILABLE;
+    call_fail(call, &why);
+    return false;
+}
+
 static void run(struct store_redis *r, enum store_script script, const struct words *w,
                 redis_done *done, struct store_call *call)
 {
-    if (r->refused.fault != 0) {
-        struct failure why = r->refused;
-        why.fault = FAULT_UNAVAILABLE;
-        call_fail(call, &why);
-        return;
-    }
-    redis_run(r->redis, &r->scripts[script], 1, w->count, w->at, done, call);
+    if (is_used(r, call))
+        redis_run(r->redis, &r->scripts[script], 1, w->count, w->at, done, call);
 }
 
 // False where there is no answer; the call then failed.
@@ -151,6 +169,8 @@ static void fail_parse(struct store_call *call, const struct failure *parse)
 
 // Meeting the server --------------------------------------------------------------------------
 
+static void take_back(struct store_redis *r);
+
 static void greeted(void *owner, const struct redis_reply *reply, const struct failure *why)
 {
     struct store_redis *r = owner;
@@ -175,6 +195,7 @@ static void greeted(void *owner, const struct redis_reply *reply, const struct f
         LOG(changed ? LOG_WARN : LOG_INFO, "store.connected", LOG_BOOL("empty", is_new),
             LOG_BOOL("another", changed));
     r->returning = false;
+    take_back(r);
     if (returned && r->store.returned != NULL)
         r->store.returned(r->store.returned_owner);
 }
@@ -364,7 +385,7 @@ static void claim_recorded(void *owner, const struct redis_reply *reply, const s
     } else if (binding_record_parse(reply->text, &call_answer_begin(call)->binding, &mine) != 0) {
         fail_parse(call, &mine);
     } else {
-        failure_set(&mine, FAULT_CONFLICT, "it is bound already");
+        failure_set(&mine, FAULT_CONFLICT, "it is bound already, or has ended");
         call_fail(call, &mine);
     }
 }
@@ -421,10 +442,49 @@ static void warm_remove(struct store *s, struct store_call *call, const char *po
     run_on_pool(s, SCRIPT_WARM_REMOVE, call, pool, id);
 }
 
+static void claiming_free(struct claiming *c)
+{
+    c->r->unsure -= c->call == NULL;
+    list_remove(&c->node);
+    free(c);
+}
+
+static void taken_back(void *owner, const struct redis_reply *reply, const struct failure *why)
+{
+    struct claiming *c = owner;
+    c->is_asked = false;
+    if (why == NULL && reply->kind != REPLY_ERROR)
+        claiming_free(c); // else when the server is met the next time
+}
+
+// Claims whose answers were lost: they may have been carried out, or may yet be.
+static void take_back(struct store_redis *r)
+{
+    LIST_EACH(node, &r->claims)
+    {
+        struct claiming *c = LIST_ENTRY(node, struct claiming, node);
+        struct words w;
+        if (c->call != NULL || c->is_asked)
+            continue;
+        c->is_asked = true;
+        words_begin(r, &w);
+        add_word(&w, c->pool);
+        add_word(&w, c->name);
+        redis_run(r->redis, &r->scripts[SCRIPT_UNCLAIM], 1, w.count, w.at, taken_back, c);
+    }
+}
+
 static void claim_told(void *owner, const struct redis_reply *reply, const struct failure *why)
 {
-    struct store_call *call = owner;
+    struct claiming *c = owner;
+    struct store_call *call = c->call;
     struct failure full;
+    if (why != NULL && c->r->unsure < UNSURE_MOST) {
+        c->call = NULL;
+        c->r->unsure++;
+    } else {
+        claiming_free(c);
+    }
     if (!is_answer(call, reply, why))
         return;
     int64_t verdict = reply_integer_at(reply, 0);
@@ -446,13 +506,21 @@ static void claim(struct store *s, struct store_call *call, const char *pool,
 {
     struct store_redis *r = redis_of(s);
     struct words w;
+    if (!is_used(r, call))
+        return;
+    struct claiming *c = memory_new(sizeof *c);
+    *c = (struct claiming){.r = r, .call = call};
+    span_copy_string(span_from_string(pool), c->pool, sizeof c->pool);
+    id_new(c->name);
+    list_append(&r->claims, &c->node);
     words_begin(r, &w);
     add_word(&w, pool);
+    add_word(&w, c->name);
     for (size_t i = 0; i < bucket_count; i++) {
         add_word(&w, buckets[i].name);
         add_number(&w, buckets[i].limit);
     }
-    run(r, SCRIPT_CLAIM, &w, claim_told, call);
+    redis_run(r->redis, &r->scripts[SCRIPT_CLAIM], 1, w.count, w.at, claim_told, c);
 }
 
 static void add_to_quota(struct store *s, struct store_call *call,
@@ -554,6 +622,8 @@ static void close_store(struct store *s)
     redis_close(r->redis);
     while (!list_is_empty(&r->listings))
         listing_free(LIST_ENTRY(r->listings.next, struct listing, node));
+    while (!list_is_empty(&r->claims))
+        claiming_free(LIST_ENTRY(r->claims.next, struct claiming, node));
     store_fini(s);
     free(r);
 }
@@ -586,6 +656,7 @@ struct store *store_redis_open(struct loop *loop, const struct store_redis_optio
     store_init(&r->store, &ops, loop);
     r->store.is_shared = true;
     list_init(&r->listings);
+    list_init(&r->claims);
     timer_init(&r->look, loop, look_again);
     store_scripts_init(r->scripts);
     snprintf(r->prefix, sizeof r->prefix, "{wrist:%s}:", options->fleet);

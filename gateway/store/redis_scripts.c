@@ -35,6 +35,8 @@ static const char sandbox_delete[] =
           "    redis.call('SREM', p .. place, id)\n"
           "  end\n"
           "end\n"
+          "local claim = redis.call('GET', p .. 'taken:' .. id)\n"
+          "if claim then redis.call('DEL', p .. 'claim:' .. claim) end\n"
           "redis.call('DEL', p .. 'where:' .. id, p .. 'taken:' .. id, p .. 'sandbox:' .. id)\n"
           "redis.call('ZREM', p .. 'sandboxes', id)\n"
           "redis.call('ZREM', p .. 'due:idle', id)\n"
@@ -67,13 +69,15 @@ static const char binding_put[] =
           "return 1\n";
 
 // ARGV: key, line, life of the backstop, sandbox. Answers the line that stands there where that is
-// bound to another sandbox. Fields: record.c.
+// bound to another sandbox or ended for good. Fields: record.c.
 static const char binding_claim[] =
     START NOW "local key = p .. 'binding:' .. ARGV[2]\n"
               "local line = redis.call('GET', key)\n"
               "if line and tonumber(line:match('%d+$')) > now then\n"
               "  local state, sandbox = line:match('^%S+ %S+ %S+ (%S+) (%S+)')\n"
-              "  if state == 'bound' and sandbox ~= ARGV[5] then return line end\n"
+              "  if state == 'ended' or state == 'bound' and sandbox ~= ARGV[5] then\n"
+              "    return line\n"
+              "  end\n"
               "end\n"
               "redis.call('SET', key, ARGV[3], 'PX', math.max(1, tonumber(ARGV[4])))\n"
               "return 1\n";
@@ -110,32 +114,62 @@ static const char warm_remove[] = START "local place = 'warm:' .. ARGV[2]\n"
                                         "redis.call('SREM', p .. 'where:' .. ARGV[3], place)\n"
                                         "return 1\n";
 
-// ARGV: pool, then buckets and their limits. Answers {1, id}, {0} for an empty pool, {2, bucket,
-// limit} where that is full.
+// ARGV: pool, the claim's own name, then buckets and their limits. Answers {1, id}, {0} for an empty
+// pool, {2, bucket, limit} where that is full. What needs memory comes first: a script that fails
+// has changed what it did so far.
 static const char claim[] =
-    START "local place = 'warm:' .. ARGV[2]\n"
+    START "local place, name = 'warm:' .. ARGV[2], p .. 'claim:' .. ARGV[3]\n"
           "local id = redis.call('ZRANGE', p .. place, 0, 0)[1]\n"
-          "if not id then return {0} end\n"
-          "for i = 3, #ARGV, 2 do\n"
+          "if not id or redis.call('EXISTS', name) == 1 then return {0} end\n"
+          "for i = 4, #ARGV, 2 do\n"
           "  if redis.call('SCARD', p .. 'quota:' .. ARGV[i]) >= tonumber(ARGV[i + 1]) then\n"
           "    return {2, ARGV[i], ARGV[i + 1]}\n"
           "  end\n"
           "end\n"
-          "redis.call('ZREM', p .. place, id)\n"
-          "redis.call('SREM', p .. 'where:' .. id, place)\n"
-          "redis.call('SET', p .. 'taken:' .. id, 1, 'PX', 30000)\n"
-          "for i = 3, #ARGV, 2 do\n"
+          "redis.call('SET', name, id, 'PX', 30000)\n"
+          "redis.call('SET', p .. 'taken:' .. id, ARGV[3], 'PX', 30000)\n"
+          "for i = 4, #ARGV, 2 do\n"
           "  redis.call('SADD', p .. 'quota:' .. ARGV[i], id)\n"
           "  redis.call('SADD', p .. 'where:' .. id, 'quota:' .. ARGV[i])\n"
           "end\n"
+          "redis.call('ZREM', p .. place, id)\n"
+          "redis.call('SREM', p .. 'where:' .. id, place)\n"
           "return {1, id}\n";
 
-// ARGV: id, then buckets.
+// ARGV: pool, the name of a claim whose answer did not come. What it took is warm again; where it is
+// still on its way it finds its name used.
+static const char unclaim[] =
+    START "local place, name = 'warm:' .. ARGV[2], p .. 'claim:' .. ARGV[3]\n"
+          "local id = redis.call('GET', name)\n"
+          "redis.call('SET', name, '', 'PX', 600000)\n"
+          "if not id or redis.call('GET', p .. 'taken:' .. id) ~= ARGV[3] then return 0 end\n"
+          "local where = p .. 'where:' .. id\n"
+          "redis.call('DEL', p .. 'taken:' .. id)\n"
+          "if redis.call('SISMEMBER', where, 'bound') == 1 then return 0 end\n"
+          "for _, other in ipairs(redis.call('SMEMBERS', where)) do\n"
+          "  redis.call(other:sub(1, 5) == 'warm:' and 'ZREM' or 'SREM', p .. other, id)\n"
+          "  redis.call('SREM', where, other)\n"
+          "end\n"
+          "if redis.call('EXISTS', p .. 'sandbox:' .. id) == 1 then\n"
+          "  redis.call('ZADD', p .. place, redis.call('INCR', p .. 'sequence'), id)\n"
+          "  redis.call('SADD', where, place)\n"
+          "end\n"
+          "return 1\n";
+
+// ARGV: id, then buckets. It leaves others, of a claim that came second.
 static const char quota_add[] =
-    START "redis.call('SADD', p .. 'where:' .. ARGV[2], 'bound')\n"
+    START "local where, mine = p .. 'where:' .. ARGV[2], {}\n"
+          "redis.call('SADD', where, 'bound')\n"
           "for i = 3, #ARGV do\n"
+          "  mine['quota:' .. ARGV[i]] = true\n"
           "  redis.call('SADD', p .. 'quota:' .. ARGV[i], ARGV[2])\n"
-          "  redis.call('SADD', p .. 'where:' .. ARGV[2], 'quota:' .. ARGV[i])\n"
+          "  redis.call('SADD', where, 'quota:' .. ARGV[i])\n"
+          "end\n"
+          "for _, other in ipairs(redis.call('SMEMBERS', where)) do\n"
+          "  if other:sub(1, 6) == 'quota:' and not mine[other] then\n"
+          "    redis.call('SREM', p .. other, ARGV[2])\n"
+          "    redis.call('SREM', where, other)\n"
+          "  end\n"
           "end\n"
           "return 1\n";
 

@@ -19,6 +19,7 @@
     X(WARM_PUT, warm_put)                                                                          \
     X(WARM_REMOVE, warm_remove)                                                                    \
     X(CLAIM, claim)                                                                                \
+    X(UNCLAIM, unclaim)                                                                            \
     X(QUOTA_ADD, quota_add)                                                                        \
     X(DEADLINE_SET, deadline_set)                                                                  \
     X(DEADLINE_TAKE, deadline_take)                                                                \

@@ -124,6 +124,17 @@ test("a server that may evict keys is refused at the start, and the reason says 
   await b.startGateway();
 });
 
+test("kill -9 right behind the answer to a DELETE: the sandbox ends all the same, and its id is not served again", async () => {
+  for (let round = 0; round < 5; round++) {
+    const session = await boundSession(b, "deleted");
+    assert.ok((await session.close()).status < 300);
+    await b.kill("gateway", "SIGKILL");
+    assert.equal((await at(a, session, "cat mark")).status, 404);
+    await b.startGateway();
+    await until(async () => (await a.sandboxes()).every((box) => !box.note), "its sandbox to be gone");
+  }
+});
+
 // PI-164, PI-157
 test("wristctl store check: what fell out of an index is put back, and a record of nothing is taken out, the rest unharmed", async () => {
   const session = await boundSession(a, "six");
@@ -153,6 +164,11 @@ test("after all of it: no sandbox is anybody's, quotas and deadlines of sessions
   // How many warm ones there are is not asked: after a Redis that forgot, they are too many until
   // they are old (ARCHITECTURE, what is imperfect).
   await until(async () => (await a.sandboxes()).every((box) => !box.note), "nobody's sandboxes alone to run");
-  await until(async () => !(await group.redis.keys()).some((key) => /:(quota|due:absolute)/.test(key)),
-    "quotas and deadlines of sessions to be gone");
+  const kept = async () => (await group.redis.keys()).filter((key) => /:(quota|due:absolute)/.test(key));
+  await until(async () => (await kept()).length === 0, "quotas and deadlines of sessions to be gone")
+    .catch(async (failure) => {
+      const left = await Promise.all((await kept()).map(async (key) =>
+        `${key}: ${await group.redis.ask(...(key.includes("quota") ? ["SMEMBERS", key] : ["ZRANGE", key, 0, -1]))}`));
+      throw new Error(`${failure.message}; left: ${left.join("; ")}`);
+    });
 });

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <signal.h>
+
 #include "gateway/lib/base/clock.h"
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/loop/loop.h"
@@ -68,16 +70,21 @@ static int64_t raw(struct bench *b, int argc, const char *const *argv, struct he
     raw(b, (int)ARRAY_COUNT(((const char *const[]){__VA_ARGS__})),                                 \
         (const char *const[]){__VA_ARGS__}, h)
 
-static struct store *open_store(struct bench *b)
+static struct store *open_store_with(struct bench *b, int64_t command_ms)
 {
     const struct store_redis_options options = {.redis = {.places = &b->server.place,
                                                           .place_count = 1,
                                                           .connect_ms = 60 * 1000,
-                                                          .command_ms = 60 * 1000,
+                                                          .command_ms = command_ms,
                                                           .queue = 1000,
                                                           .reply_bytes = 1 << 20},
                                                 .fleet = "f"};
     return store_redis_open(b->loop, &options);
+}
+
+static struct store *open_store(struct bench *b)
+{
+    return open_store_with(b, 60 * 1000);
 }
 
 static int open_bench_with(void **state, const char *policy)
@@ -154,6 +161,74 @@ static void without_memory_writes_are_unavailable_and_reads_work(void **state)
     assert_int_equal(ASK(b, &h, store_sandbox_delete, "one"), 0);
     RAW(b, &h, "CONFIG", "SET", "maxmemory", "0");
     assert_int_equal(ASK(b, &h, store_sandbox_put, &two), 0);
+}
+
+// A claim is several changes: what fails half way must not have taken the sandbox off its pool.
+static void a_claim_that_fails_for_want_of_memory_took_nothing(void **state)
+{
+    struct bench *b = *state;
+    struct failure why;
+    struct heard h;
+    struct sandbox_record one = sandbox_named("one");
+    const struct quota_bucket bucket[] = {{"q:p:default", 5}};
+    assert_int_equal(store_redis_meet(b->store, 5000, &why), 0);
+    ASK(b, &h, store_sandbox_put, &one);
+    ASK(b, &h, store_warm_put, "default", "one");
+    RAW(b, &h, "CONFIG", "SET", "maxmemory", "1");
+    assert_int_equal(ASK(b, &h, store_claim, "default", bucket, 1), FAULT_UNAVAILABLE);
+    RAW(b, &h, "CONFIG", "SET", "maxmemory", "0");
+    assert_int_equal(RAW(b, &h, "SCARD", "{wrist:f}:quota:q:p:default"), 0);
+    assert_int_equal(ASK(b, &h, store_claim, "default", bucket, 1), 0);
+}
+
+static bool comes_to(struct bench *b, int64_t wanted, const char *command, const char *key)
+{
+    struct heard h;
+    for (int i = 0; i < 500; i++) {
+        if (RAW(b, &h, command, key) == wanted)
+            return true;
+        usleep(20 * 1000);
+        loop_turn(b->loop, false);
+    }
+    return false;
+}
+
+// A server that hung has the command in its socket, and carries it out when nobody waits any more.
+static void a_claim_whose_answer_never_came_is_taken_back(void **state)
+{
+    struct bench *b = *state;
+    struct failure why;
+    struct heard h;
+    struct sandbox_record one = sandbox_named("one");
+    const struct quota_bucket bucket[] = {{"q:p:default", 1}};
+    store_close(b->store);
+    b->store = open_store_with(b, 200);
+    assert_int_equal(store_redis_meet(b->store, 5000, &why), 0);
+    ASK(b, &h, store_sandbox_put, &one);
+    ASK(b, &h, store_warm_put, "default", "one");
+    kill(b->server.pid, SIGSTOP);
+    assert_int_equal(ASK(b, &h, store_claim, "default", bucket, 1), FAULT_UNAVAILABLE);
+    kill(b->server.pid, SIGCONT);
+    assert_true(comes_to(b, 1, "EXISTS", "{wrist:f}:taken:one") ||
+                comes_to(b, 1, "ZCARD", "{wrist:f}:warm:default"));
+    assert_true(comes_to(b, 1, "ZCARD", "{wrist:f}:warm:default"));
+    assert_true(comes_to(b, 0, "SCARD", "{wrist:f}:quota:q:p:default"));
+    assert_int_equal(ASK(b, &h, store_claim, "default", bucket, 1), 0);
+}
+
+// After two claims of one sandbox only one can stand.
+static void a_sandbox_counts_for_whom_it_is_bound_to_and_for_nobody_else(void **state)
+{
+    struct bench *b = *state;
+    struct heard h;
+    struct sandbox_record one = sandbox_named("one");
+    const struct quota_bucket first[] = {{"q:a:default", 5}}, second[] = {{"q:b:default", 5}};
+    ASK(b, &h, store_sandbox_put, &one);
+    ASK(b, &h, store_warm_put, "default", "one");
+    ASK(b, &h, store_claim, "default", second, 1);
+    ASK(b, &h, store_quota_add, first, 1, "one");
+    assert_int_equal(RAW(b, &h, "SCARD", "{wrist:f}:quota:q:a:default"), 1);
+    assert_int_equal(RAW(b, &h, "SCARD", "{wrist:f}:quota:q:b:default"), 0);
 }
 
 static void keys_are_back_to_the_epoch_and_the_counters_once_sandboxes_are_deleted(void **state)
@@ -248,6 +323,9 @@ int main(void)
             a_server_that_evicts_keys_is_refused_and_the_reason_says_what_to_set, open_evicting,
             close_bench),
         WITH_SERVER(without_memory_writes_are_unavailable_and_reads_work),
+        WITH_SERVER(a_claim_that_fails_for_want_of_memory_took_nothing),
+        WITH_SERVER(a_claim_whose_answer_never_came_is_taken_back),
+        WITH_SERVER(a_sandbox_counts_for_whom_it_is_bound_to_and_for_nobody_else),
         WITH_SERVER(keys_are_back_to_the_epoch_and_the_counters_once_sandboxes_are_deleted),
         WITH_SERVER(an_id_without_a_record_leaves_the_list_and_the_rest_is_listed_page_by_page),
         WITH_SERVER(what_stands_in_the_server_has_an_end_and_no_secret),

@@ -186,6 +186,11 @@ static void a_binding_is_claimed_by_the_first_until_it_is_lost(void **state)
     assert_int_equal(ASK(b, &h, store_binding_claim, &r), 0);
     assert_int_equal(ASK(b, &h, store_binding_get, "s:1"), 0);
     assert_string_equal(h.answer.binding.sandbox, "two");
+    r.state = BINDING_ENDED; // nobody brings a session back that was deleted
+    ASK(b, &h, store_binding_put, &r);
+    r.state = BINDING_BOUND;
+    assert_int_equal(ASK(b, &h, store_binding_claim, &r), FAULT_CONFLICT);
+    assert_int_equal(h.answer.binding.state, BINDING_ENDED);
     clock_fake_advance_ms(&b->clock, 1000); // what is over stands against nobody
     memcpy(r.sandbox, "one", 4);
     r.until_ms += 1000;
