@@ -34,6 +34,11 @@ void key_of_principal(char out[STORE_NAME_SIZE], const char *principal,
     join(out, parts, volume[0] != '\0' ? 6 : 4);
 }
 
+void key_of_named(char out[STORE_NAME_SIZE], const char *sandbox)
+{
+    join(out, "n:", sandbox, "", "");
+}
+
 static bool is_session(const struct binding *binding)
 {
     return binding->record.key[0] == 's';
@@ -286,9 +291,24 @@ void binding_bring(struct binder *b, const char *key, struct bind_wait *w)
 void binding_was_deleted(struct binder *b, const struct binding_record *r)
 {
     struct ward *ward = ward_find(b, span_from_string(r->sandbox));
-    if (ward != NULL && ward->sandbox->profile->bind == BIND_MODE_SESSION && r->key[0] == 's' &&
-        sandbox_is_bound(ward->sandbox) && ward->sandbox->generation == r->generation)
-        ward_end(ward, ENDING_DELETED, "its session was deleted");
+    bool all_of_it = r->key[0] == 'n' || (r->key[0] == 's' && ward != NULL &&
+                                          ward->sandbox->profile->bind == BIND_MODE_SESSION);
+    if (ward != NULL && all_of_it && sandbox_is_bound(ward->sandbox) &&
+        ward->sandbox->generation == r->generation)
+        ward_end(ward, ENDING_DELETED, "it was deleted");
+}
+
+static void asked_deleted(void *owner, const struct store_answer *answer, const struct failure *why)
+{
+    if (why == NULL && answer->binding.state == BINDING_ENDED)
+        binding_was_deleted(owner, &answer->binding);
+}
+
+void binding_ask_deleted(struct ward *ward)
+{
+    char key[STORE_NAME_SIZE];
+    key_of_named(key, ward->sandbox->id);
+    store_binding_get(ward->b->store, key, asked_deleted, ward->b);
 }
 
 static void noted(void *owner, const struct store_answer *answer, const struct failure *why)
@@ -317,6 +337,8 @@ void binding_of_note(struct ward *ward)
     struct binder *b = ward->b;
     const struct sandbox *s = ward->sandbox;
     bool known_kind = strncmp(ward->note, "s:", 2) == 0 || strncmp(ward->note, "p:", 2) == 0;
+    if (strncmp(ward->note, "n:", 2) == 0)
+        binding_ask_deleted(ward);
     if (!known_kind || !store_name_is_valid(span_from_string(ward->note)) ||
         binding_find(b, ward->note) != NULL)
         return;

@@ -35,6 +35,8 @@ static void put_again(struct ward *w)
     ward_count(w);
     if (w->binding != NULL)
         store_binding_claim(store, &w->binding->record, claimed, w->b);
+    else
+        binding_ask_deleted(w);
 }
 
 // The records last: where one is missing, what it says is known here.

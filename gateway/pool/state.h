@@ -196,6 +196,7 @@ struct bind_wait {
     int64_t idle_ms, absolute_ms; // of one that is created
     struct asking *asking;        // whether the worker takes the session
     struct naming *naming;        // the creation under way
+    struct store_call *keeping;   // of what ended it
     // The one of its kind is set.
     void (*got)(void *owner, struct lease *lease, const struct failure *why, int64_t retry_ms);
     void (*made)(void *owner, struct span sandbox, const struct failure *why, int64_t retry_ms);
@@ -285,8 +286,12 @@ void binding_want(struct binding *binding, struct bind_wait *w); // a sandbox, f
 void binding_end(struct binding *binding);
 void binding_told(struct binding *binding); // LOST was told
 void binding_sandbox_ended(struct binding *binding, enum ending ending);
-// The store says that its session was deleted; whoever was to end the sandbox did not live to do it.
+// The record that a named sandbox leaves when it is deleted.
+void key_of_named(char key[STORE_NAME_SIZE], const char *sandbox);
+// The store says that its session, or the sandbox itself, was deleted; who was to end it did not
+// live to do it.
 void binding_was_deleted(struct binder *b, const struct binding_record *r);
+void binding_ask_deleted(struct ward *ward); // one that has no binding
 void binding_of_note(struct ward *ward);       // after adoption: the binding that its note names
 void binding_release(struct binding *binding); // freed unless something keeps it
 void binding_free(struct binding *binding);

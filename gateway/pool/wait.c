@@ -29,6 +29,8 @@ void wait_free(struct bind_wait *w)
     asking_cancel(w->asking);
     if (w->naming != NULL)
         w->naming->wait = NULL;
+    if (w->keeping != NULL)
+        store_call_cancel(w->keeping);
     free(w);
 }
 
@@ -142,25 +144,60 @@ static struct ward *target(const struct bind_wait *w)
     return binding != NULL ? binding->ward : NULL;
 }
 
+static void ended_kept(void *owner, const struct store_answer *answer, const struct failure *why)
+{
+    struct bind_wait *w = owner;
+    (void)answer;
+    (void)why; // who cannot keep it ends the sandbox all the same
+    w->keeping = NULL;
+    wait_finish(w, NULL, 0);
+}
+
+// Answers once the store has the end's record: should we die behind the answer, another replica ends
+// the sandbox. The store answers in the order in which it was asked.
+static void finish_kept(struct bind_wait *w, const char *key)
+{
+    list_remove(&w->node);
+    w->keeping = store_binding_get(w->b->store, key, ended_kept, w);
+}
+
+static void end_named(struct bind_wait *w, struct ward *ward)
+{
+    struct binding_record r = {.state = BINDING_ENDED,
+                               .generation = ward->sandbox->generation,
+                               .until_ms = ward_expires_ms(ward)};
+    key_of_named(r.key, ward->sandbox->id);
+    memcpy(r.principal, ward->sandbox->principal, sizeof r.principal);
+    memcpy(r.profile, ward->sandbox->profile->name, sizeof r.profile);
+    memcpy(r.sandbox, ward->sandbox->id, sizeof r.sandbox);
+    store_binding_put(w->b->store, &r, NULL, NULL);
+    ward_end(ward, ENDING_DELETED, "its owner deleted it");
+    finish_kept(w, r.key);
+}
+
 // One session of several on a sandbox: only the session ends.
 static void end_view(struct bind_wait *w, struct binding *session)
 {
     struct ward *ward = target(w);
+    char key[STORE_NAME_SIZE];
+    memcpy(key, session->record.key, sizeof key);
     binding_end(session);
     if (ward != NULL && sandbox_is_bound(ward->sandbox) &&
         table_remove(ward->sessions, span_from_string(w->session)) != NULL)
         w->b->with.workers->end_session(w->b->with.workers_user, ward->sandbox, w->session);
-    wait_finish(w, NULL, 0);
+    finish_kept(w, key);
 }
 
 static void end_whole(struct bind_wait *w, struct binding *binding)
 {
     struct ward *ward = binding->ward;
+    char key[STORE_NAME_SIZE];
+    memcpy(key, binding->record.key, sizeof key);
     if (ward != NULL)
         ward_end(ward, ENDING_DELETED, "its session was deleted"); // may free the binding
     else
         binding_end(binding);
-    wait_finish(w, NULL, 0);
+    finish_kept(w, key);
 }
 
 static void settle_view(struct bind_wait *w, struct binding *session)
@@ -307,8 +344,7 @@ static void look_up_named(struct bind_wait *w)
     }
     w->profile = ward->sandbox->profile;
     if (w->kind == WAIT_END_SANDBOX) {
-        ward_end(ward, ENDING_DELETED, "its owner deleted it");
-        wait_finish(w, NULL, 0);
+        end_named(w, ward);
     } else if (w->kind == WAIT_GRANT) {
         grant_start(w, ward);
     } else if (w->kind == WAIT_END_SESSION || !knows(ward, w)) {

@@ -132,6 +132,11 @@ test("kill -9 right behind the answer to a DELETE: the sandbox ends all the same
     assert.equal((await at(a, session, "cat mark")).status, 404);
     await b.startGateway();
     await until(async () => (await a.sandboxes()).every((box) => !box.note), "its sandbox to be gone");
+    const { handle } = (await b.request("POST", "/v1/sandboxes", { json: {} })).json;
+    assert.equal((await b.request("DELETE", `/v1/sandboxes/${handle}`)).status, 204);
+    await b.kill("gateway", "SIGKILL");
+    await b.startGateway();
+    await until(async () => (await a.sandboxes()).every((box) => !box.note), "the named one to be gone");
   }
 });
 
