@@ -131,7 +131,8 @@ static void claimed(void *owner, const struct store_answer *answer, const struct
     p->claims--;
     holding_count(&w->holding, COUNTED_NOT); // its sandbox does, from here on
     enum ending outdated;
-    if (why == NULL && ward == NULL && store_is_shared(b->store)) {
+    bool is_new = ward == NULL || ward->sandbox->state == SANDBOX_CREATING; // just met, being asked
+    if (why == NULL && is_new && store_is_shared(b->store)) {
         learn_about(w, answer->name);
         return;
     }

@@ -9,11 +9,12 @@
 
 enum { HEAL_MS = 60 * 1000 };
 
-// Another replica may be making it.
+// Another replica may be making it. What was bound once has been made.
 bool may_be_coming(const struct binder *b, const struct sandbox_record *r)
 {
     enum { START_MOST_MS = 120 * 1000 };
-    return store_is_shared(b->store) && r->created_ms + START_MOST_MS > store_now_ms(b->store);
+    return store_is_shared(b->store) && r->claimed_ms == 0 &&
+           r->created_ms + START_MOST_MS > store_now_ms(b->store);
 }
 
 static void claimed(void *owner, const struct store_answer *answer, const struct failure *why)
@@ -37,6 +38,14 @@ static void put_again(struct ward *w)
         store_binding_claim(store, &w->binding->record, claimed, w->b);
     else
         binding_ask_deleted(w);
+}
+
+static void tell(struct binder *b, const struct store_check *found, const struct failure *why)
+{
+    b->checking = false;
+    if (b->checked != NULL)
+        b->checked(b->check_owner, found, why);
+    b->checked = NULL;
 }
 
 // The records last: where one is missing, what it says is known here.
@@ -70,9 +79,18 @@ static void listed(void *owner, const struct store_answer *answer, const struct 
     if (found.taken_out + found.put_back > 0)
         LOG(LOG_WARN, "store.healed", LOG_I64("taken_out", found.taken_out),
             LOG_I64("put_back", found.put_back));
-    if (b->checked != NULL)
-        b->checked(b->check_owner, &found, why);
-    b->checked = NULL;
+    tell(b, &found, why);
+}
+
+// What runs is known now, also what other replicas made.
+static void looked(struct learner *l, const struct failure *why)
+{
+    struct binder *b = CONTAINER_OF(l, struct binder, check);
+    const struct store_check nothing = {0};
+    if (why != NULL)
+        tell(b, &nothing, why);
+    else
+        store_sandbox_list(b->store, listed, b);
 }
 
 void heal_now(struct binder *b)
@@ -82,7 +100,11 @@ void heal_now(struct binder *b)
         LIST_EACH(node, head)
         put_again(LIST_ENTRY(node, struct sandbox, by_state)->owner);
     }
-    store_sandbox_list(b->store, listed, b);
+    if (!b->checking) {
+        b->checking = true;
+        b->check = (struct learner){.told = looked};
+        learn(b, &b->check);
+    }
     b->heal_at_ms = loop_now_ms(b->loop) + HEAL_MS;
 }
 

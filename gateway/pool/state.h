@@ -24,6 +24,13 @@
 
 struct metric;
 
+struct learner {
+    struct list node;
+    // The driver's list was compared with what is known here, and what was new in it was asked.
+    void (*told)(struct learner *l, const struct failure *why);
+    bool owned; // freed where it is not told any more
+};
+
 struct binder {
     struct binder_options with;
     struct loop *loop;
@@ -62,6 +69,8 @@ struct binder {
     struct timer lead;
     int64_t heal_at_ms; // monotonic
     // Of a check that somebody waits for; NULL: nobody.
+    bool checking;
+    struct learner check;
     void (*checked)(void *owner, const struct store_check *found, const struct failure *why);
     void *check_owner;
     struct metric *sessions, *lost, *adoptions;
@@ -69,13 +78,6 @@ struct binder {
 };
 
 // Who needs to know what runs before it can go on: embedded in it.
-struct learner {
-    struct list node;
-    // The driver's list was compared with what is known here, and what was new in it was asked.
-    void (*told)(struct learner *l, const struct failure *why);
-    bool owned; // freed where it is not told any more
-};
-
 struct want {
     struct list node; // in the pool's wanting or claiming; on none while its sandbox is bound
     struct pool *pool;
@@ -291,7 +293,7 @@ void key_of_named(char key[STORE_NAME_SIZE], const char *sandbox);
 // The store says that its session, or the sandbox itself, was deleted; who was to end it did not
 // live to do it.
 void binding_was_deleted(struct binder *b, const struct binding_record *r);
-void binding_ask_deleted(struct ward *ward); // one that has no binding
+void binding_ask_deleted(struct ward *ward);   // one that has no binding
 void binding_of_note(struct ward *ward);       // after adoption: the binding that its note names
 void binding_release(struct binding *binding); // freed unless something keeps it
 void binding_free(struct binding *binding);

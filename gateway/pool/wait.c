@@ -153,8 +153,8 @@ static void ended_kept(void *owner, const struct store_answer *answer, const str
     wait_finish(w, NULL, 0);
 }
 
-// Answers once the store has the end's record: should we die behind the answer, another replica ends
-// the sandbox. The store answers in the order in which it was asked.
+// Answers once the store has the end's record: should we die behind the answer, another replica
+// ends the sandbox. The store answers in the order in which it was asked.
 static void finish_kept(struct bind_wait *w, const char *key)
 {
     list_remove(&w->node);

@@ -226,8 +226,8 @@ static void binding_claim(struct store *s, struct store_call *call, const struct
     const struct binding_record *row = table_get(memory_of(s)->bindings, span_from_string(r->key));
     struct failure why;
     bool stands = row != NULL && row->until_ms > now_ms(s) &&
-                  (row->state == BINDING_ENDED || (row->state == BINDING_BOUND &&
-                                                   strcmp(row->sandbox, r->sandbox) != 0));
+                  (row->state == BINDING_ENDED ||
+                   (row->state == BINDING_BOUND && strcmp(row->sandbox, r->sandbox) != 0));
     if (!stands) {
         binding_put(s, call, r);
         return;

@@ -114,9 +114,9 @@ static const char warm_remove[] = START "local place = 'warm:' .. ARGV[2]\n"
                                         "redis.call('SREM', p .. 'where:' .. ARGV[3], place)\n"
                                         "return 1\n";
 
-// ARGV: pool, the claim's own name, then buckets and their limits. Answers {1, id}, {0} for an empty
-// pool, {2, bucket, limit} where that is full. What needs memory comes first: a script that fails
-// has changed what it did so far.
+// ARGV: pool, the claim's own name, then buckets and their limits. Answers {1, id}, {0} for an
+// empty pool, {2, bucket, limit} where that is full. What needs memory comes first: a script that
+// fails has changed what it did so far.
 static const char claim[] =
     START "local place, name = 'warm:' .. ARGV[2], p .. 'claim:' .. ARGV[3]\n"
           "local id = redis.call('ZRANGE', p .. place, 0, 0)[1]\n"
@@ -136,8 +136,8 @@ static const char claim[] =
           "redis.call('SREM', p .. 'where:' .. id, place)\n"
           "return {1, id}\n";
 
-// ARGV: pool, the name of a claim whose answer did not come. What it took is warm again; where it is
-// still on its way it finds its name used.
+// ARGV: pool, the name of a claim whose answer did not come. What it took is warm again; where it
+// is still on its way it finds its name used.
 static const char unclaim[] =
     START "local place, name = 'warm:' .. ARGV[2], p .. 'claim:' .. ARGV[3]\n"
           "local id = redis.call('GET', name)\n"
@@ -157,21 +157,20 @@ static const char unclaim[] =
           "return 1\n";
 
 // ARGV: id, then buckets. It leaves others, of a claim that came second.
-static const char quota_add[] =
-    START "local where, mine = p .. 'where:' .. ARGV[2], {}\n"
-          "redis.call('SADD', where, 'bound')\n"
-          "for i = 3, #ARGV do\n"
-          "  mine['quota:' .. ARGV[i]] = true\n"
-          "  redis.call('SADD', p .. 'quota:' .. ARGV[i], ARGV[2])\n"
-          "  redis.call('SADD', where, 'quota:' .. ARGV[i])\n"
-          "end\n"
-          "for _, other in ipairs(redis.call('SMEMBERS', where)) do\n"
-          "  if other:sub(1, 6) == 'quota:' and not mine[other] then\n"
-          "    redis.call('SREM', p .. other, ARGV[2])\n"
-          "    redis.call('SREM', where, other)\n"
-          "  end\n"
-          "end\n"
-          "return 1\n";
+static const char quota_add[] = START "local where, mine = p .. 'where:' .. ARGV[2], {}\n"
+                                      "redis.call('SADD', where, 'bound')\n"
+                                      "for i = 3, #ARGV do\n"
+                                      "  mine['quota:' .. ARGV[i]] = true\n"
+                                      "  redis.call('SADD', p .. 'quota:' .. ARGV[i], ARGV[2])\n"
+                                      "  redis.call('SADD', where, 'quota:' .. ARGV[i])\n"
+                                      "end\n"
+                                      "for _, other in ipairs(redis.call('SMEMBERS', where)) do\n"
+                                      "  if other:sub(1, 6) == 'quota:' and not mine[other] then\n"
+                                      "    redis.call('SREM', p .. other, ARGV[2])\n"
+                                      "    redis.call('SREM', where, other)\n"
+                                      "  end\n"
+                                      "end\n"
+                                      "return 1\n";
 
 // ARGV: kind, name, time (0: none).
 static const char deadline_set[] =

@@ -48,7 +48,8 @@ struct store_call *store_sandbox_list(struct store *s, store_done *done, void *o
 // Bindings are kept until `until_ms`, with or without a sandbox.
 struct store_call *store_binding_put(struct store *s, const struct binding_record *record,
                                      store_done *done, void *owner);
-// The same, unless it is bound to another sandbox or has ended: CONFLICT, with what stands there in the answer.
+// The same, unless it is bound to another sandbox or has ended: CONFLICT, with what stands there in
+// the answer.
 struct store_call *store_binding_claim(struct store *s, const struct binding_record *record,
                                        store_done *done, void *owner);
 struct store_call *store_binding_get(struct store *s, const char *key, store_done *done,
