@@ -36,7 +36,7 @@ void key_of_principal(char out[STORE_NAME_SIZE], const char *principal,
 
 void key_of_named(char out[STORE_NAME_SIZE], const char *sandbox)
 {
-    join(out, "n:", sandbox, "", "");
+    snprintf(out, STORE_NAME_SIZE, "n:%s", sandbox);
 }
 
 static bool is_session(const struct binding *binding)
