@@ -93,6 +93,7 @@ struct config {
     size_t profile_count;
     int64_t body_bytes; // of an MCP request
     int64_t upload_bytes, download_bytes;
+    int64_t least_rate; // bytes a second
     int64_t head_bytes;
     int64_t connections, connections_per_address, streams_per_connection;
     int64_t head_timeout_ms, body_timeout_ms, idle_timeout_ms, write_timeout_ms;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "gateway/lib/base/memory.h"
+#include "gateway/lib/confine/limits.h"
 #include "gateway/lib/http/server.h"
 #include "gateway/lib/loop/loop.h"
 #include "gateway/lib/net/listener.h"
@@ -27,7 +28,8 @@ struct front {
     const struct config *config;
     struct door *doors; // owned; the admin's is the last
     size_t count;
-    size_t draining; // doors that are not drained yet
+    size_t connections; // the most that a door has
+    size_t draining;    // doors that are not drained yet
     void (*drained)(void *owner);
     void *drained_owner;
     int64_t hostile_second, hostile_lines, hostile_unlogged;
@@ -127,16 +129,34 @@ int front_bind(struct front *f, struct failure *why)
     return 0;
 }
 
-static void fill_limits(const struct config *c, struct http_server_limits *limits)
+// Clients never get all descriptors: some are kept for links to sandboxes, the driver, the store.
+static size_t connections_most(const struct front *f)
 {
+    enum { KEPT_LEAST = 64 };
+    size_t wanted = (size_t)f->config->connections;
+    uint64_t files = limits_open_files();
+    uint64_t kept = files / 4 > KEPT_LEAST ? files / 4 : KEPT_LEAST;
+    uint64_t room = (files > 2 * kept ? files - kept : files / 2) / f->count;
+    if (files == 0 || room >= wanted)
+        return wanted;
+    LOG(LOG_WARN, "listener.limited", LOG_I64("open_files", (int64_t)files),
+        LOG_I64("connections", (int64_t)room),
+        LOG_STRING("reason", "the process may not open files enough for limits.connections"));
+    return (size_t)room;
+}
+
+static void fill_limits(const struct front *f, struct http_server_limits *limits)
+{
+    const struct config *c = f->config;
     http_server_limits_default(limits);
     limits->head_bytes = (size_t)c->head_bytes;
     limits->head_timeout_ms = c->head_timeout_ms;
     limits->body_timeout_ms = c->body_timeout_ms;
     limits->idle_timeout_ms = c->idle_timeout_ms;
     limits->write_timeout_ms = c->write_timeout_ms;
+    limits->least_rate = c->least_rate;
     limits->streams = (uint32_t)c->streams_per_connection;
-    limits->connections = (size_t)c->connections;
+    limits->connections = f->connections;
     limits->connections_per_peer = (size_t)c->connections_per_address;
 }
 
@@ -144,7 +164,7 @@ static void open_server(struct door *d, const struct exchange_ops *ops, void *se
 {
     struct http_server_limits limits;
     char text[ADDRESS_TEXT_SIZE];
-    fill_limits(d->front->config, &limits);
+    fill_limits(d->front, &limits);
     d->server = http_server_new(d->front->loop, &limits, ops, service);
     http_server_enable_h2(d->server);
     http_server_on_hostile(d->server, on_hostile, d->front);
@@ -156,6 +176,7 @@ static void open_server(struct door *d, const struct exchange_ops *ops, void *se
 
 int front_open(struct front *f, const struct front_services *services, struct failure *why)
 {
+    f->connections = connections_most(f);
     for (size_t i = 0; i < f->count; i++) {
         struct door *d = &f->doors[i];
         if (d->config == NULL || !d->config->tls)

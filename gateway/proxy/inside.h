@@ -27,7 +27,10 @@ struct proxy {
     struct list posts;         // that have not ended, also those whose clients left
     struct notices *notices;   // owned
     bool is_ending;            // streams are no longer held
-    struct list listeners;     // owned
+    struct {
+        int64_t second, lines, unlogged;
+    } strangers;           // audit lines of requests without a principal
+    struct list listeners; // owned
     struct {
         const struct route *rows; // borrowed
         size_t count;

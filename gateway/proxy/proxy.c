@@ -198,8 +198,31 @@ static void on_drained(struct exchange *ex)
         v->ops->drained(v);
 }
 
-static void write_audit(const struct visit *v, int64_t us)
+// A flood from strangers must not be one of lines: past so many a second they are only counted. The
+// metrics have them all.
+static bool may_audit(const struct visit *v)
 {
+    enum { STRANGERS_A_SECOND = 20 };
+    struct proxy *p = v->proxy;
+    int64_t second = loop_now_ms(p->loop) / 1000;
+    if (v->principal != NULL)
+        return true;
+    if (second != p->strangers.second) {
+        p->strangers.second = second;
+        p->strangers.lines = 0;
+    }
+    if (p->strangers.lines++ < STRANGERS_A_SECOND)
+        return true;
+    p->strangers.unlogged++;
+    return false;
+}
+
+static void write_audit(struct visit *v, int64_t us)
+{
+    if (!may_audit(v))
+        return;
+    int64_t not_logged = v->principal != NULL ? 0 : v->proxy->strangers.unlogged;
+    v->proxy->strangers.unlogged -= not_logged;
     const char *hash = v->principal != NULL ? principal_hash(v->principal) : "";
     LOG(LOG_INFO, "audit",
         LOG_STRING("route", v->match.route != NULL ? v->match.route->name : "none"),
@@ -209,7 +232,8 @@ static void write_audit(const struct visit *v, int64_t us)
         LOG_SPAN("principal", span_slice(span_from_string(hash), 0, 12)),
         LOG_STRING("profile", v->profile), LOG_STRING("sandbox", v->sandbox),
         LOG_STRING("session", v->session), LOG_I64("status", v->status),
-        LOG_STRING("outcome", v->outcome != NULL ? v->outcome : "NONE"), LOG_I64("us", us));
+        LOG_STRING("outcome", v->outcome != NULL ? v->outcome : "NONE"), LOG_I64("us", us),
+        LOG_I64("not_logged", not_logged));
 }
 
 static void on_closed(struct exchange *ex, const struct failure *why)

@@ -3,6 +3,7 @@
 // log line, nothing grows, and nobody else notices. HTTP/2 is in hostile-http2.test.mjs.
 import assert from "node:assert/strict";
 import fs from "node:fs";
+import http from "node:http";
 import net from "node:net";
 import tls from "node:tls";
 import { after, afterEach, before, test } from "node:test";
@@ -49,6 +50,23 @@ test("a whole request in one piece and byte by byte is served", async () => {
   assert.equal((await raw(whole(), { wait: 500 })).status, 200);
   assert.equal((await raw([...whole()].map((byte) => byte), { wait: 900 })).status, 200);
   assert.equal((await raw(whole(), { secure: true, port: wrist.port, wait: 500 })).status, 200);
+});
+
+test("a flood of bad tokens is counted whole and logged in part", async () => {
+  const audits = () => wrist.logs.gateway.filter((line) => line.event === "audit" && line.status === 401);
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 20 });
+  const bad = (i) => wrist.request("POST", "/mcp", { token: `bad-${i}`, plain: true, agent, json: JSON.parse(ping) });
+  const began = Date.now();
+  const before = audits().length;
+  assert.ok((await Promise.all(Array.from({ length: 500 }, (_, i) => bad(i)))).every((answer) => answer.status === 401));
+  const seconds = Math.ceil((Date.now() - began) / 1000) + 1;
+  await sleep(1100);
+  assert.equal((await bad(500)).status, 401);
+  agent.destroy();
+  const counted = () => audits().slice(before).reduce((sum, line) => sum + 1 + line.not_logged, 0);
+  await until(() => counted() === 501, "all of them to be counted", { timeout: 5000 });
+  const count = audits().length - before;
+  assert.ok(count <= 20 * (seconds + 2), `${count} lines in ${seconds} s`);
 });
 
 test("a head of 32 KiB is served, one over the limit is 431", async () => {

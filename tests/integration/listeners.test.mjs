@@ -4,9 +4,10 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import http2 from "node:http2";
+import https from "node:https";
 import net from "node:net";
 import { after, test } from "node:test";
-import { Wrist, sleep, until } from "../harness/wrist.mjs";
+import { Wrist, sleep, textOf, until } from "../harness/wrist.mjs";
 
 const running = [];
 after(async () => {
@@ -70,7 +71,10 @@ test("a socket that was passed in is served, and is the supervisor's to close", 
 });
 
 test("without descriptors nobody new is let in until one is closed; it says so once and does not spin", async () => {
-  const wrist = await start({ launch: { gateway: ["prlimit", "--nofile=40:40"] }, gateway: { timeouts: { head: "60s" } } });
+  // So few that even the places that it keeps for itself are not there.
+  const roomy = await start();
+  const files = fs.readdirSync(`/proc/${pidOf(roomy)}/fd`).length + 2;
+  const wrist = await start({ launch: { gateway: ["prlimit", `--nofile=${files}:${files}`] }, gateway: { timeouts: { head: "60s" } } });
   const pid = pidOf(wrist);
   const kept = http2.connect(wrist.plainUrl);
   assert.equal(await get(kept, "/nowhere"), 404);
@@ -82,14 +86,36 @@ test("without descriptors nobody new is let in until one is closed; it says so o
   assert.ok(cpuMs(pid) - before <= 200, `${cpuMs(pid) - before} ms of CPU in two seconds of waiting`);
   assert.equal(events(wrist, "listener.starved").length, 1);
   assert.equal(await get(kept, "/nowhere"), 404, "who was in is served");
-  const late = new Promise((resolve, reject) => {
-    const socket = net.connect({ port: wrist.plainPort, host: "127.0.0.1" }, () => socket.write("GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"));
-    socket.on("data", (part) => resolve(part.toString()) || socket.destroy()).on("error", reject);
-  });
   others.close();
-  assert.match(await late, /^HTTP\/1\.1 40[14] /);
+  const late = () => new Promise((resolve) => {
+    const socket = net.connect({ port: wrist.plainPort, host: "127.0.0.1" }, () => socket.write("GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"));
+    socket.on("data", (part) => resolve(part.toString()) || socket.destroy()).on("error", () => resolve("")).on("close", () => resolve(""));
+  });
+  await until(async () => /^HTTP\/1\.1 40[14] /.test(await late()), "somebody new to be let in");
   kept.close();
-  assert.equal(events(wrist, "listener.starved").length, 1);
+});
+
+test("clients never get all descriptors: who is in reaches a new sandbox beside a crowd that wants them", async () => {
+  const wrist = await start({ launch: { gateway: ["prlimit", "--nofile=256:256"] }, gateway: { timeouts: { head: "60s" } } });
+  assert.equal(events(wrist, "listener.limited").length, 1, "it says that it may not have so many");
+  const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
+  const session = await wrist.session({ agent });
+  const others = crowd(wrist.plainPort), more = crowd(wrist.port);
+  try {
+    others.open(300);
+    more.open(300);
+    await until(() => others.alive() < 200 && more.alive() < 200, "the crowd to be cut down");
+    for (let i = 0; i < 3; i++) {
+      const one = await wrist.session({ agent });
+      assert.match(textOf(await one.tool("Bash", { command: "echo reached" })), /^reached/);
+    }
+    assert.match(textOf(await session.tool("Bash", { command: "echo reached" })), /^reached/);
+    assert.equal(events(wrist, "listener.starved").length, 0);
+  } finally {
+    others.close();
+    more.close();
+    agent.destroy();
+  }
 });
 
 test("connections are limited for each address and in all; who is connected goes on", async () => {

@@ -22,9 +22,13 @@ uint64_t limits_raise_open_files(void)
     if (getrlimit(RLIMIT_NOFILE, &now) != 0)
         return 0;
     now.rlim_cur = now.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE,
-                    &now); // an unlimited hard limit may be refused: keep the old one
-    if (getrlimit(RLIMIT_NOFILE, &now) != 0)
-        return 0;
-    return now.rlim_cur;
+    // An unlimited hard limit may be refused: the old one stays.
+    (void)setrlimit(RLIMIT_NOFILE, &now);
+    return limits_open_files();
+}
+
+uint64_t limits_open_files(void)
+{
+    struct rlimit now;
+    return getrlimit(RLIMIT_NOFILE, &now) == 0 ? now.rlim_cur : 0;
 }

@@ -11,5 +11,6 @@
 int limits_set(int resource, uint64_t value, struct failure *why);
 // Raises the soft limit of open files to the hard one; returns what it is now.
 uint64_t limits_raise_open_files(void);
+uint64_t limits_open_files(void); // the soft limit; 0 where it cannot be told
 
 #endif

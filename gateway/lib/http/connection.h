@@ -31,6 +31,27 @@ struct connection {
     uint32_t told;              // kinds of hostility, a bit each, that were counted for it
 };
 
+// What the server looks at once in a while to tell a slow reader from one that has nothing to read.
+struct reading {
+    uint64_t taken;   // by the peer, when it was looked at last
+    uint64_t waiting; // for it, then
+};
+// Since the last look the peer took neither what waited then nor enough of it.
+static inline bool reading_is_slow(struct reading *r, uint64_t taken, uint64_t waiting,
+                                   uint64_t least)
+{
+    uint64_t due = r->waiting < least ? r->waiting : least;
+    bool slow = waiting > 0 && taken - r->taken < due;
+    *r = (struct reading){taken, waiting};
+    return slow;
+}
+// The bytes that must pass within a time, at least one.
+static inline uint64_t least_bytes(const struct http_server_limits *limits, int64_t ms)
+{
+    int64_t bytes = limits->least_rate * ms / 1000;
+    return bytes > 0 ? (uint64_t)bytes : 1;
+}
+
 enum { SPARE_ARENAS = 128 };
 
 struct http_server {

@@ -181,8 +181,16 @@ bool exchange_set_target(struct exchange *ex, struct span target)
     return true;
 }
 
+// From here on the time runs in which enough of the body must come.
+static void await_body(struct exchange *ex)
+{
+    ex->body_mark = ex->body_seen;
+    timer_start(&ex->body_timer, ex->server->limits.body_timeout_ms);
+}
+
 void exchange_deliver_body(struct exchange *ex, struct span bytes)
 {
+    const struct http_server_limits *limits = &ex->server->limits;
     struct failure why;
     ex->body_seen += bytes.size;
     if (ex->detached)
@@ -193,7 +201,8 @@ void exchange_deliver_body(struct exchange *ex, struct span bytes)
         exchange_refuse(ex, 413, &why);
         return;
     }
-    timer_start(&ex->body_timer, ex->server->limits.body_timeout_ms);
+    if (ex->body_seen - ex->body_mark >= least_bytes(limits, limits->body_timeout_ms))
+        await_body(ex);
     if (ex->server->ops->body != NULL)
         ex->server->ops->body(ex, bytes);
 }
@@ -299,7 +308,7 @@ void exchange_read_body(struct exchange *ex, size_t limit_bytes)
         return;
     }
     ex->body = BODY_WANTED;
-    timer_start(&ex->body_timer, ex->server->limits.body_timeout_ms);
+    await_body(ex);
     ex->carrier->body_wanted(ex);
 }
 
@@ -316,7 +325,7 @@ void exchange_resume_body(struct exchange *ex)
     if (ex->detached || ex->body != BODY_PAUSED)
         return;
     ex->body = BODY_WANTED;
-    timer_start(&ex->body_timer, ex->server->limits.body_timeout_ms);
+    await_body(ex);
     ex->carrier->body_wanted(ex);
 }
 

@@ -47,7 +47,7 @@ struct exchange {
     int64_t started_us;
     void *user;
     int64_t content_length; // of the request; -1: unknown
-    uint64_t body_seen;
+    uint64_t body_seen, body_mark;
     size_t body_limit;
     enum body_state body;
     bool has_body, is_head, started, ended, detached, finished;

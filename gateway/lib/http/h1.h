@@ -39,7 +39,7 @@ struct h1_connection {
     int64_t due_us;     // of `timer`; 0: nothing is due
     struct timer timer; // head, idle, linger
     struct timer write_timer;
-    uint64_t written_mark;
+    struct reading reading;
     struct task complete;
 };
 

@@ -86,12 +86,13 @@ static void on_write_timer(struct timer *timer)
 {
     struct h1_connection *c = CONTAINER_OF(timer, struct h1_connection, write_timer);
     struct failure why;
-    uint64_t written = stream_bytes_written(c->base.stream);
-    if (stream_pending(c->base.stream) == 0)
+    const struct http_server_limits *limits = &c->base.server->limits;
+    size_t waiting = stream_pending(c->base.stream);
+    if (waiting == 0)
         return;
-    if (written != c->written_mark) {
-        c->written_mark = written;
-        timer_start(timer, c->base.server->limits.write_timeout_ms);
+    if (!reading_is_slow(&c->reading, stream_bytes_written(c->base.stream), waiting,
+                         least_bytes(limits, limits->write_timeout_ms))) {
+        timer_start(timer, limits->write_timeout_ms);
         return;
     }
     connection_is_hostile(&c->base, HOSTILITY_SLOW_READER);
@@ -103,7 +104,8 @@ void h1_watch_writing(struct h1_connection *c)
 {
     if (timer_is_pending(&c->write_timer))
         return;
-    c->written_mark = stream_bytes_written(c->base.stream);
+    c->reading =
+        (struct reading){stream_bytes_written(c->base.stream), stream_pending(c->base.stream)};
     timer_start(&c->write_timer, c->base.server->limits.write_timeout_ms);
 }
 

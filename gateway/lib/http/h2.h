@@ -62,7 +62,7 @@ struct h2_connection {
     struct h2_flood flood;
     struct task dispatch, flush;
     struct timer idle, tick;
-    uint64_t written_mark;
+    struct reading reading;
 };
 
 // Lies in its exchange's arena.
@@ -75,9 +75,10 @@ struct h2_stream {
     size_t owed;          // unread bytes that the connection's window still lacks
     struct buffer unread; // body bytes the handler did not want yet
     struct buffer out;    // response bytes that wait for window or socket
-    uint64_t sent, sent_mark;
+    uint64_t sent;
+    struct reading reading;
     uint32_t reset_code;
-    bool head_too_large, was_blocked, expects_continue;
+    bool head_too_large, expects_continue;
     // What nghttp2 said and was not dispatched yet.
     bool is_new, request_ended, was_reset, is_drained, answer_is_out;
     bool dispatched, out_ended, deferred, choked;

@@ -141,10 +141,10 @@ static void on_idle_timer(struct timer *timer)
 
 static bool socket_is_stuck(struct h2_connection *c)
 {
-    uint64_t written = stream_bytes_written(c->base.stream);
-    bool stuck = stream_pending(c->base.stream) > 0 && written == c->written_mark;
-    c->written_mark = written;
-    return stuck;
+    const struct http_server_limits *limits = &c->base.server->limits;
+    return reading_is_slow(&c->reading, stream_bytes_written(c->base.stream),
+                           stream_pending(c->base.stream),
+                           least_bytes(limits, limits->write_timeout_ms / 2));
 }
 
 // Twice within a write time-out each stream, and the socket, must have moved. Also the head that

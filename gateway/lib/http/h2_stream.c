@@ -457,13 +457,11 @@ static const struct carrier_ops h2_carrier = {
 void h2_stream_check_progress(struct h2_stream *stream)
 {
     struct failure why;
-    bool blocked = buffer_size(&stream->out) > 0;
-    if (blocked && stream->was_blocked && stream->sent == stream->sent_mark) {
+    const struct http_server_limits *limits = &stream->ex->server->limits;
+    if (reading_is_slow(&stream->reading, stream->sent, buffer_size(&stream->out),
+                        least_bytes(limits, limits->write_timeout_ms / 2))) {
         connection_is_hostile(stream->ex->connection, HOSTILITY_SLOW_READER);
         failure_set(&why, FAULT_SLOW, "the client does not read its answer");
         reset(stream, NGHTTP2_ENHANCE_YOUR_CALM, &why);
-        return;
     }
-    stream->was_blocked = blocked;
-    stream->sent_mark = stream->sent;
 }

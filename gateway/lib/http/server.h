@@ -19,9 +19,10 @@ struct http_server_limits {
     size_t write_buffer_bytes; // response bytes of one exchange that wait for the client
     size_t high_water, low_water;
     int64_t head_timeout_ms;  // from the first byte, or from accept, to the complete head
-    int64_t body_timeout_ms;  // without a body byte while the handler wants some
+    int64_t body_timeout_ms;  // without enough of the body while the handler wants some
     int64_t idle_timeout_ms;  // keep-alive between requests
-    int64_t write_timeout_ms; // without the client taking a byte while some wait
+    int64_t write_timeout_ms; // without the client taking enough of what waits
+    int64_t least_rate;       // bytes a second that are enough in these two; 0: a single one
     uint32_t streams;         // concurrent, per h2 connection
     size_t connections;       // in all
     size_t connections_per_peer;

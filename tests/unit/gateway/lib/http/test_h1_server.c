@@ -236,6 +236,32 @@ static void a_slow_body_gets_408(void **state)
     rig_close(&rig);
 }
 
+// A byte now and then would hold a connection for days.
+static void a_body_that_trickles_is_ended_and_one_at_the_least_rate_is_not(void **state)
+{
+    (void)state;
+    struct http_server_limits limits;
+    struct rig rig;
+    static char part[4096];
+    memset(part, 'x', sizeof part - 1);
+    http_server_limits_default(&limits);
+    limits.least_rate = 100;
+    rig_open(&rig, 64 * 1024, &limits);
+    rig_send(&rig, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n");
+    for (int i = 0; i < 10; i++) {
+        rig_send(&rig, part);
+        rig_wait_ms(&rig, 25000);
+    }
+    assert_int_equal(rig.closed, 0);
+    for (int i = 0; i < 4 && rig.closed == 0; i++) {
+        rig_send(&rig, "x");
+        rig_wait_ms(&rig, 20000);
+    }
+    assert_int_equal(rig_count(&rig, "HTTP/1.1 408 "), 1);
+    assert_int_equal(http_server_counters(rig.server)->hostile[HOSTILITY_SLOW_BODY], 1);
+    rig_close(&rig);
+}
+
 static void stream_until_choked(struct exchange *ex)
 {
     static char block[16 * 1024];
@@ -487,6 +513,7 @@ int main(void)
         cmocka_unit_test(too_large_a_body_is_answered_with_413_and_told_once),
         cmocka_unit_test(a_slow_head_gets_408_and_an_idle_connection_ends_silently),
         cmocka_unit_test(a_slow_body_gets_408),
+        cmocka_unit_test(a_body_that_trickles_is_ended_and_one_at_the_least_rate_is_not),
         cmocka_unit_test(a_reader_that_stops_is_dropped_and_one_that_goes_on_is_served),
         cmocka_unit_test(a_body_that_is_not_read_stays_with_the_client),
         cmocka_unit_test(a_streamed_answer_goes_out_at_once_and_head_has_no_body),

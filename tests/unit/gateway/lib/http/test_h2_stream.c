@@ -210,6 +210,35 @@ static void a_window_of_one_byte_gets_one_byte_at_a_time(void **state)
     close_peer(&peer);
 }
 
+static void a_reader_that_trickles_is_ended_and_one_at_the_least_rate_is_not(void **state)
+{
+    (void)state;
+    static char block[100 * 1000];
+    struct rig rig;
+    struct peer peer;
+    struct http_server_limits limits;
+    int32_t slow, fair;
+    http_server_limits_default(&limits);
+    limits.least_rate = 100;
+    rig_open(&rig, 64 * 1024, &limits);
+    open_peer(&peer, &rig);
+    set_windows(&peer, 0);
+    peer.no_reading = true;
+    rig_answer(ask_and_hold(&peer, &slow), 200, span_of(block, sizeof block));
+    rig_answer(ask_and_hold(&peer, &fair), 200, span_of(block, sizeof block));
+    for (int i = 0; i < 24; i++) {
+        if (!peer.closed[slow])
+            open_window(&peer, slow, 5);
+        open_window(&peer, fair, 2000);
+        rig_wait_ms(&rig, 10000);
+    }
+    assert_true(peer.closed[slow]);
+    assert_int_equal(peer.code[slow], NGHTTP2_ENHANCE_YOUR_CALM);
+    assert_false(peer.closed[fair]);
+    assert_int_equal(http_server_counters(rig.server)->hostile[HOSTILITY_SLOW_READER], 1);
+    close_peer(&peer);
+}
+
 // Work that comes to nothing earns no patience: a long answer in bytes is a flood.
 static void a_long_answer_byte_by_byte_ends_the_connection(void **state)
 {
@@ -270,6 +299,7 @@ int main(void)
         cmocka_unit_test(a_streams_window_opens_as_the_handler_consumes),
         cmocka_unit_test(an_answer_waits_for_the_clients_window_and_not_for_ever),
         cmocka_unit_test(answers_whose_windows_never_open_stop_no_other),
+        cmocka_unit_test(a_reader_that_trickles_is_ended_and_one_at_the_least_rate_is_not),
         cmocka_unit_test(a_window_of_one_byte_gets_one_byte_at_a_time),
         cmocka_unit_test(a_long_answer_byte_by_byte_ends_the_connection),
         cmocka_unit_test(many_small_events_each_acknowledged_are_no_flood),
