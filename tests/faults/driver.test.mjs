@@ -96,7 +96,7 @@ class FakeDriver {
     child.stdio[4].end(JSON.stringify({
       sandbox: { id: order.id, profile: order.profile, generation: order.generation, secret: order.secret, orphan_ms: order.orphan_ms, grace_ms: 1000,
         worker_uid: 0, worker_gid: 0, command_uid: COMMAND_UID, command_gid: COMMAND_UID, workspace, inputs: "" },
-      limits: { processes: 200, file_bytes: 1 << 30, open_files: 1024, memory_bytes: 0 }, isolation: { isolation: "full", workspace_access: "write" } }));
+      limits: { processes: 200, file_bytes: 1 << 30, open_files: 1024, memory_bytes: 0 }, exports: { bytes: 1 << 30 }, isolation: { isolation: "full", workspace_access: "write" } }));
     let said = "";
     child.stderr.setEncoding("utf8").on("data", (part) => (said += part));
     await until(() => said.includes("worker.ready"), "a worker to be ready");
