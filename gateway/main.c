@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wrist-gateway: one process, put together from its parts, in the order in which rights are given
-// up.
+// wrist-gateway: one process, or several of them, put together from its parts, in the order in
+// which rights are given up.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "gateway/admin/admin.h"
 #include "gateway/auth/auth.h"
 #include "gateway/config/config.h"
+#include "gateway/crew.h"
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/config/command_line.h"
 #include "gateway/lib/confine/limits.h"
@@ -34,6 +35,9 @@
 
 struct gateway {
     struct config *config; // everything owned
+    struct crew *crew;     // NULL: the only process
+    const int *sockets;    // the crew's, of this one
+    size_t process;
     struct loop *loop;
     struct front *front;
     int state; // fd of the state directory
@@ -318,7 +322,7 @@ static int watch_signals(struct gateway *g, struct failure *why)
     return rc;
 }
 
-static int gateway_open(struct gateway *g, const char *config_file, struct failure *why)
+static int gateway_prepare(struct gateway *g, const char *config_file, struct failure *why)
 {
     g->state = -1;
     int rc = config_load(config_file, &g->config, why);
@@ -326,10 +330,18 @@ static int gateway_open(struct gateway *g, const char *config_file, struct failu
         return rc;
     log_open("wrist-gateway", log_level_find(g->config->log_level), STDERR_FILENO);
     limits_raise_open_files();
+    if (g->config->processes == 1)
+        return 0;
+    g->crew = crew_new(g->config, why);
+    return g->crew != NULL ? give_up_rights(g, why) : why->fault;
+}
+
+static int gateway_open(struct gateway *g, struct failure *why)
+{
     g->loop = loop_new(clock_system());
     g->metrics = metrics_new();
     g->front = front_new(g->loop, g->config);
-    rc = front_bind(g->front, why);
+    int rc = front_bind(g->front, g->sockets, why);
     if (rc == 0)
         rc = give_up_rights(g, why);
     if (rc == 0)
@@ -374,6 +386,7 @@ static void gateway_close(struct gateway *g)
         close(g->state);
     loop_free(g->loop);
     metrics_free(g->metrics);
+    crew_free(g->crew);
     config_free(g->config);
 }
 
@@ -392,14 +405,20 @@ int main(int argc, char **argv)
     if (command_line_take(&line, argc, argv, &config_file, &status))
         return status;
     log_open("wrist-gateway", LOG_INFO, STDERR_FILENO);
-    if (gateway_open(&g, config_file, &why) != 0) {
+    int rc = gateway_prepare(&g, config_file, &why);
+    if (rc == 0 && g.crew != NULL && !crew_run(g.crew, &g.sockets, &g.process, &status)) {
+        gateway_close(&g);
+        return status;
+    }
+    if (rc != 0 || gateway_open(&g, &why) != 0) {
         LOG(LOG_ERROR, "start.failed", LOG_FAILURE(&why));
         gateway_close(&g);
         return EXIT_FAILURE;
     }
     LOG(LOG_INFO, "start", LOG_STRING("fleet", g.fleet),
         LOG_I64("profiles", (int64_t)g.config->profile_count),
-        LOG_I64("tokens", (int64_t)auth_token_count(g.auth)));
+        LOG_I64("tokens", (int64_t)auth_token_count(g.auth)),
+        LOG_I64("process", (int64_t)g.process));
     loop_run(g.loop);
     LOG(LOG_INFO, "stop", LOG_STRING("fleet", g.fleet));
     gateway_close(&g);

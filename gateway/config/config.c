@@ -74,6 +74,11 @@ static const struct key keys[] = {
      .help = "A connection on which an answer takes longer is thrown away."},
     {"user", KEY_STRING, KEY_AT(struct config, user), .fallback = "nobody",
      .help = "Who the gateway becomes when it is started as root."},
+    {"processes", KEY_INTEGER, KEY_AT(struct config, processes), .least = 1, .most = 256,
+     .fallback = "1",
+     .help = "Processes that share the ports, for more than one core; needs a shared store. Limits "
+             "of connections are each one's own, and so is the admin listener: its port, or path, "
+             "and 1, 2, ... for the further ones."},
     {"log_level", KEY_WORD, KEY_AT(struct config, log_level), .words = level_words,
      .fallback = "info", .help = "The least that is logged."},
     {"public_url", KEY_STRING, KEY_AT(struct config, public_url),

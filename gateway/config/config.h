@@ -83,6 +83,7 @@ struct config {
     struct store_settings store;
     char user[64]; // to run as when started as root
     char log_level[8];
+    int64_t processes;
     char public_url[256];   // what clients call us, "" to take the request's authority
     char **allowed_origins; // owned
     size_t allowed_origin_count;

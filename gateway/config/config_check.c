@@ -114,6 +114,10 @@ static int check_store(const struct config *c, const struct key_source *source, 
     struct redis_url url;
     struct redis_place place;
     struct failure wrong;
+    if (!config_store_is_shared(c) && c->processes > 1)
+        return key_source_refuse(source, why, "processes",
+                                 "expected 1, since what store.url: memory keeps is one process's "
+                                 "own; a Redis serves several");
     if (!config_store_is_shared(c))
         return 0;
     if (redis_url_parse(span_from_string(c->store.url), &url, &wrong) != 0)

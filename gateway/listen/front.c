@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "gateway/lib/base/memory.h"
@@ -102,27 +103,78 @@ static void on_hostile(void *owner, enum http_hostility kind, const struct addre
     f->hostile_unlogged = 0;
 }
 
-static int bind_door(struct door *d, struct failure *why)
+static const char *text_of(const struct config *c, size_t door)
 {
-    const char *text = d->config != NULL ? d->config->address : d->front->config->admin_address;
-    struct listener_options options = {.unix_mode = d->config != NULL ? 0666 : 0600,
-                                       .starved = on_starved};
-    if (address_parse(span_from_string(text), &options.address, why) != 0)
-        return failure_prefix(why, "listen on %s", text);
-    // A socket of a gateway that did not end well; a living one would still answer on it.
-    if (address_is_unix(&options.address) && strncmp(text, "unix:", 5) == 0)
-        unlink(text + 5);
-    d->listener = listener_open(d->front->loop, &options, on_accepted, d, why);
+    return door < c->listen_count ? c->listen[door].address : c->admin_address;
+}
+
+static int options_of(const struct config *c, size_t door, size_t process,
+                      struct listener_options *out, struct failure *why)
+{
+    bool is_admin = door == c->listen_count;
+    *out = (struct listener_options){.unix_mode = is_admin ? 0600 : 0666,
+                                     .starved = on_starved,
+                                     .reuse_port = c->processes > 1 && !is_admin};
+    int rc = address_parse(span_from_string(text_of(c, door)), &out->address, why);
+    if (rc == 0 && is_admin)
+        rc = address_shift(&out->address, (unsigned)process, why);
+    return rc;
+}
+
+// A socket of a gateway that did not end well; a living one would still answer on it.
+static void remove_old(const struct address *a)
+{
+    if (address_is_unix(a))
+        unlink(((const struct sockaddr_un *)&a->storage)->sun_path);
+}
+
+size_t front_doors(const struct config *c)
+{
+    return c->listen_count + 1;
+}
+
+int front_socket(const struct config *c, size_t door, size_t process, struct failure *why)
+{
+    struct listener_options options;
+    int fd = options_of(c, door, process, &options, why);
+    if (fd == 0 && options.address.inherited_fd >= 0)
+        return options.address.inherited_fd;
+    if (fd == 0) {
+        remove_old(&options.address);
+        fd = listener_socket(&options, why);
+    }
+    return fd < 0 ? failure_prefix(why, "listen on %s", text_of(c, door)) : fd;
+}
+
+bool front_is_shared(const struct config *c, size_t door)
+{
+    struct listener_options options;
+    return door < c->listen_count && options_of(c, door, 0, &options, NULL) == 0 &&
+           (address_is_unix(&options.address) || options.address.inherited_fd >= 0);
+}
+
+static int bind_door(struct door *d, const int *fd, struct failure *why)
+{
+    const struct config *c = d->front->config;
+    size_t door = (size_t)(d - d->front->doors);
+    struct listener_options options;
+    int rc = options_of(c, door, 0, &options, why);
+    if (rc == 0 && fd != NULL && options.address.inherited_fd < 0)
+        options.fd = *fd;
+    else if (rc == 0)
+        remove_old(&options.address);
+    if (rc == 0)
+        d->listener = listener_open(d->front->loop, &options, on_accepted, d, why);
     if (d->listener == NULL)
-        return failure_prefix(why, "listen on %s", text);
+        return failure_prefix(why, "listen on %s", text_of(c, door));
     listener_pause(d->listener);
     return 0;
 }
 
-int front_bind(struct front *f, struct failure *why)
+int front_bind(struct front *f, const int *fds, struct failure *why)
 {
     for (size_t i = 0; i < f->count; i++) {
-        int rc = bind_door(&f->doors[i], why);
+        int rc = bind_door(&f->doors[i], fds != NULL ? &fds[i] : NULL, why);
         if (rc != 0)
             return rc;
     }

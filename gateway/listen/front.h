@@ -15,8 +15,15 @@ struct front;
 struct loop;
 
 struct front *front_new(struct loop *loop, const struct config *config); // borrowed
-// Binds every address of the configuration, and the admin's. Nothing is accepted yet.
-int front_bind(struct front *f, struct failure *why);
+// Binds every address of the configuration, and the admin's, or takes what front_socket gave, a
+// socket a door. Nothing is accepted yet.
+int front_bind(struct front *f, const int *fds, struct failure *why);
+
+// For several processes on the same ports: a socket of each door, the admin's last, for each of
+// them. A shared one is made once for all.
+size_t front_doors(const struct config *c);
+bool front_is_shared(const struct config *c, size_t door);
+int front_socket(const struct config *c, size_t door, size_t process, struct failure *why);
 // A service for each listener: client ones by `service_for`, told whether it is loopback.
 struct front_services {
     const struct exchange_ops *client_ops, *admin_ops;

@@ -148,3 +148,33 @@ bool address_is_deserted(const struct address *a)
     close(fd);
     return refused;
 }
+
+static int shift_port(struct address *a, unsigned by, struct failure *why)
+{
+    in_port_t *at = a->storage.ss_family == AF_INET6
+                        ? &((struct sockaddr_in6 *)&a->storage)->sin6_port
+                        : &((struct sockaddr_in *)&a->storage)->sin_port;
+    unsigned port = ntohs(*at);
+    if (port == 0)
+        return 0; // the kernel chooses
+    if (port + by > 65535)
+        return failure_set(why, FAULT_INVALID, "port %u and %u more is past the last", port, by);
+    *at = htons((uint16_t)(port + by));
+    return 0;
+}
+
+int address_shift(struct address *a, unsigned by, struct failure *why)
+{
+    struct sockaddr_un *un = (struct sockaddr_un *)&a->storage;
+    if (by == 0 || a->inherited_fd >= 0)
+        return 0;
+    if (!address_is_unix(a))
+        return shift_port(a, by, why);
+    size_t size = strlen(un->sun_path), room = sizeof un->sun_path - size;
+    int more = snprintf(un->sun_path + size, room, ".%u", by);
+    if (more < 0 || (size_t)more >= room)
+        return failure_set(why, FAULT_INVALID, "%.100s.%u is too long for a socket", un->sun_path,
+                           by);
+    a->size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size + (size_t)more + 1);
+    return 0;
+}

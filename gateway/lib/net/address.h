@@ -24,6 +24,8 @@ int address_parse(struct span text, struct address *out, struct failure *why); /
 void address_format(const struct address *a, char out[ADDRESS_TEXT_SIZE]);
 // Without the port, for limits per peer; "unix" for unix sockets.
 void address_format_host(const struct address *a, char out[ADDRESS_TEXT_SIZE]);
+// Of the `by`-th process beside the first: its port and so many, or its path, a dot and the number.
+int address_shift(struct address *a, unsigned by, struct failure *why);
 bool address_is_loopback(const struct address *a); // also unix sockets
 bool address_is_unix(const struct address *a);
 // A unix socket on whose file nobody listens any more: a definite answer, and at once. False for

@@ -119,40 +119,48 @@ static void remove_stale_socket(const struct address *a)
 }
 
 // The mode counts from the first moment, so it is set on the socket before it is bound.
-static int bind_socket(struct listener *l, const struct listener_options *o)
+static int bind_socket(int fd, const struct listener_options *o)
 {
+    const struct address *a = &o->address;
     int one = 1;
-    if (address_is_unix(&l->address)) {
-        remove_stale_socket(&l->address);
-        if (fchmod(l->fd, o->unix_mode != 0 ? o->unix_mode : 0600) != 0)
+    if (address_is_unix(a)) {
+        remove_stale_socket(a);
+        if (fchmod(fd, o->unix_mode != 0 ? o->unix_mode : 0600) != 0)
             return -1;
         mode_t old = umask(0);
-        int rc = bind(l->fd, (const struct sockaddr *)&l->address.storage, l->address.size);
+        int rc = bind(fd, (const struct sockaddr *)&a->storage, a->size);
         umask(old);
         return rc;
     }
-    setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (l->address.storage.ss_family == AF_INET6)
-        setsockopt(l->fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
-    if (o->reuse_port && setsockopt(l->fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) != 0)
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (a->storage.ss_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+    if (o->reuse_port && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) != 0)
         return -1;
-    return bind(l->fd, (const struct sockaddr *)&l->address.storage, l->address.size);
+    return bind(fd, (const struct sockaddr *)&a->storage, a->size);
 }
 
-static int open_socket(struct listener *l, const struct listener_options *o, struct failure *why)
+int listener_socket(const struct listener_options *o, struct failure *why)
 {
     char text[ADDRESS_TEXT_SIZE];
-    address_format(&l->address, text);
-    l->fd = socket(l->address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (l->fd < 0)
+    address_format(&o->address, text);
+    int fd = socket(o->address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
         return failure_errno(why, "socket for %s", text);
-    if (bind_socket(l, o) != 0 ||
-        listen(l->fd, o->backlog > 0 ? o->backlog : DEFAULT_BACKLOG) != 0) {
+    if (bind_socket(fd, o) != 0 || listen(fd, o->backlog > 0 ? o->backlog : DEFAULT_BACKLOG) != 0) {
         int rc = failure_errno(why, "listen on %s", text);
-        close(l->fd);
+        close(fd);
         return rc;
     }
-    return 0;
+    return fd;
+}
+
+static int take_socket(struct listener *l, const struct listener_options *o, struct failure *why)
+{
+    if (o->fd == 0 && o->address.inherited_fd >= 0)
+        return check_inherited(l, why);
+    l->fd = o->fd != 0 ? o->fd : listener_socket(o, why);
+    return l->fd < 0 ? l->fd : 0;
 }
 
 struct listener *listener_open(struct loop *loop, const struct listener_options *options,
@@ -164,8 +172,7 @@ struct listener *listener_open(struct loop *loop, const struct listener_options 
         .loop = loop, .accepted = accepted, .starved = options->starved, .owner = owner};
     l->address = options->address;
     l->budget = options->accept_budget > 0 ? options->accept_budget : DEFAULT_BUDGET;
-    int rc = l->address.inherited_fd >= 0 ? check_inherited(l, why) : open_socket(l, options, why);
-    if (rc != 0) {
+    if (take_socket(l, options, why) != 0) {
         free(l);
         return NULL;
     }

@@ -12,6 +12,7 @@ struct listener;
 
 struct listener_options {
     struct address address;
+    int fd;             // of listener_socket, the listener's from now on; 0: it makes one
     int backlog;        // 0: 1024
     int accept_budget;  // connections a turn; 0: 64
     bool reuse_port;    // several processes share the port
@@ -20,6 +21,10 @@ struct listener_options {
     // only after some were let in.
     void (*starved)(void *owner, int error);
 };
+
+// A socket that listens, for a process that is yet to come; `fd` and what is told by callbacks do
+// not count. FAULT negative.
+int listener_socket(const struct listener_options *options, struct failure *why);
 
 // `accepted` owns the fd (non-blocking, close-on-exec, TCP_NODELAY).
 struct listener *listener_open(struct loop *loop, const struct listener_options *options,
