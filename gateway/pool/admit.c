@@ -38,7 +38,7 @@ void want_refuse(struct want *w, bool by_tenant)
     want_fail(w, &why, TRY_AGAIN_MS);
 }
 
-static void refuse_rate(struct want *w, bool by_tenant, int64_t wait_us)
+void want_refuse_rate(struct want *w, bool by_tenant, int64_t wait_ms)
 {
     const struct profile *profile = w->pool->profile;
     struct failure why;
@@ -46,7 +46,7 @@ static void refuse_rate(struct want *w, bool by_tenant, int64_t wait_us)
                 by_tenant ? "your tenant may" : "you may",
                 by_tenant ? profile->tenant_starts_per_minute : profile->starts_per_minute,
                 profile->name);
-    want_fail(w, &why, wait_us / 1000 + 1);
+    want_fail(w, &why, wait_ms);
 }
 
 static bool has_room(const struct owner *o, int64_t limit)
@@ -78,7 +78,7 @@ enum admission want_admit(struct want *w)
         int64_t wait_us =
             owners_start(principal, tenant, profile, loop_now_us(p->b->loop), &by_tenant);
         if (wait_us > 0) {
-            refuse_rate(w, by_tenant, wait_us);
+            want_refuse_rate(w, by_tenant, wait_us / 1000 + 1);
             return REFUSED;
         }
     }

@@ -129,6 +129,7 @@ static void claimed(void *owner, const struct store_answer *answer, const struct
     if (why == NULL)
         ward = ward_find(b, span_from_string(answer->name));
     p->claims--;
+    w->began |= why == NULL;
     holding_count(&w->holding, COUNTED_NOT); // its sandbox does, from here on
     enum ending outdated;
     bool is_new = ward == NULL || ward->sandbox->state == SANDBOX_CREATING; // just met, being asked
@@ -149,7 +150,10 @@ static void claimed(void *owner, const struct store_answer *answer, const struct
         return;
     }
     if (why != NULL && why->fault == FAULT_QUOTA) { // by what other replicas know
-        want_refuse(w, answer->name[0] == 't');
+        if (answer->number > 0)
+            want_refuse_rate(w, answer->name[0] == 't', answer->number);
+        else
+            want_refuse(w, answer->name[0] == 't');
         return;
     }
     // The pool is empty or named one that is gone: either ends with a change that calls the
@@ -167,6 +171,8 @@ static void claim_for(struct pool *p, struct want *w)
 {
     struct quota_bucket buckets[2];
     size_t count = owner_buckets(buckets, p->profile, w->principal, w->tenant);
+    for (size_t i = 0; i < count && w->began; i++)
+        buckets[i].per_minute = 0; // it has one already, which was lost
     want_count(w);
     list_remove(&w->node);
     list_append(&p->claiming, &w->node);

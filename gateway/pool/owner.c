@@ -23,10 +23,12 @@ size_t owner_buckets(struct quota_bucket out[2], const struct profile *profile,
                      const char *principal, const char *tenant)
 {
     out[0].limit = profile->per_principal;
+    out[0].per_minute = profile->starts_per_minute;
     owner_key_of_principal(out[0].name, principal, profile);
-    if (profile->per_tenant == 0 || tenant[0] == '\0')
+    if (tenant[0] == '\0' || (profile->per_tenant == 0 && profile->tenant_starts_per_minute == 0))
         return 1;
     out[1].limit = profile->per_tenant;
+    out[1].per_minute = profile->tenant_starts_per_minute;
     owner_key_of_tenant(out[1].name, tenant, profile);
     return 2;
 }

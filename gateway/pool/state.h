@@ -89,7 +89,8 @@ struct want {
     int64_t idle_ms, absolute_ms;
     int64_t since_us;
     struct holding holding; // while the store is asked
-    bool charged;           // its start counts with the rates of its owners
+    bool charged;           // its start counts with the rates of its owners, here
+    bool began;             // and in the store
     bool cold;              // no warm sandbox was there when it came
     int attempts;           // sandboxes that refused or did not answer
     struct timer deadline;
@@ -274,6 +275,7 @@ void want_fail(struct want *w, const struct failure *why, int64_t retry_after_ms
 enum admission { ADMITTED, PARKED, REFUSED };
 enum admission want_admit(struct want *w); // REFUSED: it was told
 void want_refuse(struct want *w, bool by_tenant);
+void want_refuse_rate(struct want *w, bool by_tenant, int64_t wait_ms);
 void want_count(struct want *w); // with its owners, until its holding ends
 
 // binding.c

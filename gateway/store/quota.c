@@ -61,7 +61,7 @@ const struct quota_bucket *quota_full(const struct quota *q, const struct quota_
 {
     for (size_t i = 0; i < count; i++) {
         const struct bucket *b = table_get(q->buckets, span_from_string(buckets[i].name));
-        if ((b != NULL ? b->count : 0) >= buckets[i].limit)
+        if (buckets[i].limit > 0 && (b != NULL ? b->count : 0) >= buckets[i].limit)
             return &buckets[i];
     }
     return NULL;

@@ -61,7 +61,8 @@ enum deadline_kind { DEADLINE_IDLE, DEADLINE_ABSOLUTE, DEADLINE_KINDS };
 
 struct quota_bucket {
     char name[STORE_NAME_SIZE];
-    int64_t limit;
+    int64_t limit;      // ids in it; 0: any
+    int64_t per_minute; // claims, and so many at once; 0: any. Only a shared store counts them
 };
 
 // One line without its end. Parsing refuses anything that writing would not have made.

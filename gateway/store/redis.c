@@ -492,6 +492,12 @@ static void claim_told(void *owner, const struct redis_reply *reply, const struc
     if (!span_copy_string(reply_text_at(reply, 1), answer->name, sizeof answer->name) ||
         verdict == 0) {
         fail_not_found(call);
+    } else if (verdict == 3) {
+        uint64_t wait_ms = 1;
+        (void)span_to_u64(reply_text_at(reply, 2), &wait_ms);
+        answer->number = (int64_t)wait_ms;
+        failure_set(&full, FAULT_QUOTA, "%s has begun enough for now", answer->name);
+        call_fail(call, &full);
     } else if (verdict == 2) {
         failure_set(&full, FAULT_QUOTA, "the limit of %.*s is reached",
                     SPAN_ARGS(reply_text_at(reply, 2)));
@@ -519,6 +525,7 @@ static void claim(struct store *s, struct store_call *call, const char *pool,
     for (size_t i = 0; i < bucket_count; i++) {
         add_word(&w, buckets[i].name);
         add_number(&w, buckets[i].limit);
+        add_number(&w, buckets[i].per_minute);
     }
     redis_run(r->redis, &r->scripts[SCRIPT_CLAIM], 1, w.count, w.at, claim_told, c);
 }

@@ -114,27 +114,39 @@ static const char warm_remove[] = START "local place = 'warm:' .. ARGV[2]\n"
                                         "redis.call('SREM', p .. 'where:' .. ARGV[3], place)\n"
                                         "return 1\n";
 
-// ARGV: pool, the claim's own name, then buckets and their limits. Answers {1, id}, {0} for an
-// empty pool, {2, bucket, limit} where that is full. What needs memory comes first: a script that
-// fails has changed what it did so far.
-static const char claim[] =
-    START "local place, name = 'warm:' .. ARGV[2], p .. 'claim:' .. ARGV[3]\n"
-          "local id = redis.call('ZRANGE', p .. place, 0, 0)[1]\n"
-          "if not id or redis.call('EXISTS', name) == 1 then return {0} end\n"
-          "for i = 4, #ARGV, 2 do\n"
-          "  if redis.call('SCARD', p .. 'quota:' .. ARGV[i]) >= tonumber(ARGV[i + 1]) then\n"
-          "    return {2, ARGV[i], ARGV[i + 1]}\n"
-          "  end\n"
-          "end\n"
-          "redis.call('SET', name, id, 'PX', 30000)\n"
-          "redis.call('SET', p .. 'taken:' .. id, ARGV[3], 'PX', 30000)\n"
-          "for i = 4, #ARGV, 2 do\n"
-          "  redis.call('SADD', p .. 'quota:' .. ARGV[i], id)\n"
-          "  redis.call('SADD', p .. 'where:' .. id, 'quota:' .. ARGV[i])\n"
-          "end\n"
-          "redis.call('ZREM', p .. place, id)\n"
-          "redis.call('SREM', p .. 'where:' .. id, place)\n"
-          "return {1, id}\n";
+// ARGV: pool, the claim's own name, then buckets, their limits and how many a minute (0: any).
+// Answers {1, id}, {0} for an empty pool, {2, bucket, limit} where that is full, {3, bucket, ms}
+// where it may claim again after so long. What needs memory comes first: a script that fails has
+// changed what it did so far.
+static const char claim[] = START NOW
+    "local place, name = 'warm:' .. ARGV[2], p .. 'claim:' .. ARGV[3]\n"
+    "local id = redis.call('ZRANGE', p .. place, 0, 0)[1]\n"
+    "if not id or redis.call('EXISTS', name) == 1 then return {0} end\n"
+    "local paces = {}\n"
+    "for i = 4, #ARGV, 3 do\n"
+    "  local limit, rate = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])\n"
+    "  if limit > 0 and redis.call('SCARD', p .. 'quota:' .. ARGV[i]) >= limit then\n"
+    "    return {2, ARGV[i], ARGV[i + 1]}\n"
+    "  end\n"
+    "  if rate > 0 then\n"
+    "    local full = math.max(now, tonumber(redis.call('GET', p .. 'pace:' .. ARGV[i]) or '0'))\n"
+    "    local next = full + 60000 / rate\n"
+    "    if next - now > 60000 then return {3, ARGV[i], text(math.ceil(next - now - 60000))} end\n"
+    "    paces[ARGV[i]] = next\n"
+    "  end\n"
+    "end\n"
+    "for bucket, next in pairs(paces) do\n"
+    "  redis.call('SET', p .. 'pace:' .. bucket, text(next), 'PX', text(next - now + 1))\n"
+    "end\n"
+    "redis.call('SET', name, id, 'PX', 30000)\n"
+    "redis.call('SET', p .. 'taken:' .. id, ARGV[3], 'PX', 30000)\n"
+    "for i = 4, #ARGV, 3 do\n"
+    "  redis.call('SADD', p .. 'quota:' .. ARGV[i], id)\n"
+    "  redis.call('SADD', p .. 'where:' .. id, 'quota:' .. ARGV[i])\n"
+    "end\n"
+    "redis.call('ZREM', p .. place, id)\n"
+    "redis.call('SREM', p .. 'where:' .. id, place)\n"
+    "return {1, id}\n";
 
 // ARGV: pool, the name of a claim whose answer did not come. What it took is warm again; where it
 // is still on its way it finds its name used.

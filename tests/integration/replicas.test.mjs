@@ -90,3 +90,26 @@ test("once sessions end, what stands in Redis is the warm pool's and tombstones"
     return !keys.some((key) => /:(quota|due:absolute)/.test(key));
   }, "quotas and deadlines of sessions to be gone");
 });
+
+test("starts a minute are one count for all replicas, and the answer says when to come again", async () => {
+  const limited = await startReplicas(2, { profiles: { trial: { gateway: { warm: 2, starts_per_minute: 3 } } } });
+  try {
+    const answers = [];
+    for (let i = 0; i < 6; i++) {
+      const session = await limited.all[i % 2].session();
+      answers.push(await session.tool("Bash", { command: "true" }));
+      await session.close();
+    }
+    assert.deepEqual(answers.map((answer) => answer.status), [200, 200, 200, 429, 429, 429]);
+    assert.match(answers[3].text, /3 sandboxes of profile trial a minute/);
+    const wait = Number(answers[3].headers["retry-after"]);
+    assert.ok(wait > 10 && wait <= 20, `${wait} s`);
+    const other = await limited.all[0].session({ token: limited.all[0].tokens.bob });
+    const answer = await limited.all[0].request("POST", "/mcp", { token: limited.all[0].tokens.bob,
+      headers: { "mcp-session-id": other.id, "mcp-protocol-version": "2025-11-25" },
+      json: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "Bash", arguments: { command: "true" } } } });
+    assert.equal(answer.status, 200, "PI-231: another principal from the same address has its own count");
+  } finally {
+    await limited.stop();
+  }
+});

@@ -26,7 +26,7 @@ struct bench {
 struct heard {
     int count, fault;
     size_t rows;
-    int64_t integer;
+    int64_t integer, number;
 };
 
 static void hear(void *owner, const struct store_answer *answer, const struct failure *why)
@@ -35,6 +35,7 @@ static void hear(void *owner, const struct store_answer *answer, const struct fa
     h->count++;
     h->fault = why != NULL ? why->fault : 0;
     h->rows = answer->count;
+    h->number = answer->number;
 }
 
 static void hear_raw(void *owner, const struct redis_reply *reply, const struct failure *why)
@@ -170,7 +171,7 @@ static void a_claim_that_fails_for_want_of_memory_took_nothing(void **state)
     struct failure why;
     struct heard h;
     struct sandbox_record one = sandbox_named("one");
-    const struct quota_bucket bucket[] = {{"q:p:default", 5}};
+    const struct quota_bucket bucket[] = {{"q:p:default", 5, 0}};
     assert_int_equal(store_redis_meet(b->store, 5000, &why), 0);
     ASK(b, &h, store_sandbox_put, &one);
     ASK(b, &h, store_warm_put, "default", "one");
@@ -200,7 +201,7 @@ static void a_claim_whose_answer_never_came_is_taken_back(void **state)
     struct failure why;
     struct heard h;
     struct sandbox_record one = sandbox_named("one");
-    const struct quota_bucket bucket[] = {{"q:p:default", 1}};
+    const struct quota_bucket bucket[] = {{"q:p:default", 1, 0}};
     store_close(b->store);
     b->store = open_store_with(b, 200);
     assert_int_equal(store_redis_meet(b->store, 5000, &why), 0);
@@ -216,13 +217,39 @@ static void a_claim_whose_answer_never_came_is_taken_back(void **state)
     assert_int_equal(ASK(b, &h, store_claim, "default", bucket, 1), 0);
 }
 
+// So many a minute, and at once, whichever replica asks.
+static void claims_past_a_rate_are_told_when_to_come_again(void **state)
+{
+    struct bench *b = *state;
+    struct heard h;
+    const struct quota_bucket bucket[] = {{"q:p:default", 0, 3}};
+    struct store *other = open_store(b);
+    for (int i = 0; i < 5; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "id%d", i);
+        struct sandbox_record r = sandbox_named(id);
+        ASK(b, &h, store_sandbox_put, &r);
+        ASK(b, &h, store_warm_put, "default", id);
+    }
+    assert_int_equal(ASK(b, &h, store_claim, "default", bucket, 1), 0);
+    assert_int_equal(ASK(b, &h, store_claim, "default", bucket, 1), 0);
+    h = (struct heard){0};
+    store_claim(other, "default", bucket, 1, hear, &h);
+    assert_int_equal(settle(b, &h), 0);
+    assert_int_equal(ASK(b, &h, store_claim, "default", bucket, 1), FAULT_QUOTA);
+    assert_true(h.number > 15000 && h.number <= 20000); // a third of a minute after the first
+    assert_int_equal(RAW(b, &h, "ZCARD", "{wrist:f}:warm:default"), 2);
+    assert_true(RAW(b, &h, "PTTL", "{wrist:f}:pace:q:p:default") <= 61000);
+    store_close(other);
+}
+
 // After two claims of one sandbox only one can stand.
 static void a_sandbox_counts_for_whom_it_is_bound_to_and_for_nobody_else(void **state)
 {
     struct bench *b = *state;
     struct heard h;
     struct sandbox_record one = sandbox_named("one");
-    const struct quota_bucket first[] = {{"q:a:default", 5}}, second[] = {{"q:b:default", 5}};
+    const struct quota_bucket first[] = {{"q:a:default", 5, 0}}, second[] = {{"q:b:default", 5, 0}};
     ASK(b, &h, store_sandbox_put, &one);
     ASK(b, &h, store_warm_put, "default", "one");
     ASK(b, &h, store_claim, "default", second, 1);
@@ -235,7 +262,7 @@ static void keys_are_back_to_the_epoch_and_the_counters_once_sandboxes_are_delet
 {
     struct bench *b = *state;
     struct heard h;
-    const struct quota_bucket bucket[] = {{"q:p:default", 5}};
+    const struct quota_bucket bucket[] = {{"q:p:default", 5, 0}};
     for (int i = 0; i < 20; i++) {
         char id[16];
         snprintf(id, sizeof id, "id%d", i);
@@ -325,6 +352,7 @@ int main(void)
         WITH_SERVER(without_memory_writes_are_unavailable_and_reads_work),
         WITH_SERVER(a_claim_that_fails_for_want_of_memory_took_nothing),
         WITH_SERVER(a_claim_whose_answer_never_came_is_taken_back),
+        WITH_SERVER(claims_past_a_rate_are_told_when_to_come_again),
         WITH_SERVER(a_sandbox_counts_for_whom_it_is_bound_to_and_for_nobody_else),
         WITH_SERVER(keys_are_back_to_the_epoch_and_the_counters_once_sandboxes_are_deleted),
         WITH_SERVER(an_id_without_a_record_leaves_the_list_and_the_rest_is_listed_page_by_page),

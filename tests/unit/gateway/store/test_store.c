@@ -221,8 +221,8 @@ static void a_full_bucket_leaves_the_others_and_the_pool_as_they_were(void **sta
 {
     struct bench *b = *state;
     struct heard h;
-    const struct quota_bucket both[] = {{"tenant", 5}, {"principal", 1}};
-    const struct quota_bucket tenant[] = {{"tenant", 2}};
+    const struct quota_bucket both[] = {{"tenant", 5, 0}, {"principal", 1, 0}};
+    const struct quota_bucket tenant[] = {{"tenant", 2, 0}};
     ASK(b, &h, store_warm_put, "default", "one");
     ASK(b, &h, store_warm_put, "default", "two");
     assert_int_equal(ASK(b, &h, store_claim, "default", both, 2), 0);
@@ -238,7 +238,7 @@ static void a_deleted_sandbox_frees_its_place_everywhere(void **state)
     struct bench *b = *state;
     struct heard h;
     struct sandbox_record one = sandbox_named("one"), two = sandbox_named("two");
-    const struct quota_bucket bucket[] = {{"principal", 1}};
+    const struct quota_bucket bucket[] = {{"principal", 1, 0}};
     ASK(b, &h, store_sandbox_put, &one);
     ASK(b, &h, store_sandbox_put, &two);
     ASK(b, &h, store_warm_put, "default", "one");
