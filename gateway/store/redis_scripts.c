@@ -169,20 +169,25 @@ static const char unclaim[] =
           "return 1\n";
 
 // ARGV: id, then buckets. It leaves others, of a claim that came second.
-static const char quota_add[] = START "local where, mine = p .. 'where:' .. ARGV[2], {}\n"
-                                      "redis.call('SADD', where, 'bound')\n"
-                                      "for i = 3, #ARGV do\n"
-                                      "  mine['quota:' .. ARGV[i]] = true\n"
-                                      "  redis.call('SADD', p .. 'quota:' .. ARGV[i], ARGV[2])\n"
-                                      "  redis.call('SADD', where, 'quota:' .. ARGV[i])\n"
-                                      "end\n"
-                                      "for _, other in ipairs(redis.call('SMEMBERS', where)) do\n"
-                                      "  if other:sub(1, 6) == 'quota:' and not mine[other] then\n"
-                                      "    redis.call('SREM', p .. other, ARGV[2])\n"
-                                      "    redis.call('SREM', where, other)\n"
-                                      "  end\n"
-                                      "end\n"
-                                      "return 1\n";
+static const char quota_add[] =
+    START "local where, mine = p .. 'where:' .. ARGV[2], {}\n"
+          "redis.call('SADD', where, 'bound')\n"
+          "local claim = redis.call('GET', p .. 'taken:' .. ARGV[2])\n"
+          "if claim then\n"
+          "  redis.call('DEL', p .. 'taken:' .. ARGV[2], p .. 'claim:' .. claim)\n"
+          "end\n"
+          "for i = 3, #ARGV do\n"
+          "  mine['quota:' .. ARGV[i]] = true\n"
+          "  redis.call('SADD', p .. 'quota:' .. ARGV[i], ARGV[2])\n"
+          "  redis.call('SADD', where, 'quota:' .. ARGV[i])\n"
+          "end\n"
+          "for _, other in ipairs(redis.call('SMEMBERS', where)) do\n"
+          "  if other:sub(1, 6) == 'quota:' and not mine[other] then\n"
+          "    redis.call('SREM', p .. other, ARGV[2])\n"
+          "    redis.call('SREM', where, other)\n"
+          "  end\n"
+          "end\n"
+          "return 1\n";
 
 // ARGV: kind, name, time (0: none).
 static const char deadline_set[] =

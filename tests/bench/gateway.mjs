@@ -32,10 +32,11 @@ class Bench extends Wrist {
   }
 }
 
-export async function startWrist(profile = { warm: 1, bind: "principal", per_principal: 100 }) {
+export async function startWrist(profile = { warm: 1, bind: "principal", per_principal: 100 }, store = {}) {
   const wrist = await Bench.start({
     profiles: { trial: { gateway: profile } },
     gateway: {
+      ...store,
       log_level: "warn", // the others write no line for a request either
       limits: { connections: 20000, connections_per_address: 20000, streams: 6000 },
     },

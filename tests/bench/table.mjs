@@ -55,6 +55,9 @@ function sessionRows(s) {
   const what = `${s.few.count} → ${s.all.count} live sessions on the bench's workers`;
   return [
     [`gateway memory per session, ${what}`, `${fixed(s.each / 1024, 1)} KiB`, "≤ 16 KiB", verdict(s.each, 16 << 10)],
+    [`Redis memory per session, ${what}`, `${fixed(s.redis / 1024, 2)} KiB`, "≤ 2 KiB", verdict(s.redis, 2 << 10)],
+    ["Redis commands per call of a bound session", fixed(Math.max(0, s.commands), 3), "0 (≤ 0.01)", verdict(s.commands, 0.01)],
+    ["warm bind (a first call less a second) / Redis round trip (redis-benchmark), p50", `${fixed(s.bindUs)} / ${fixed(s.roundTripUs)} µs = ${fixed(s.bindUs / s.roundTripUs, 1)} ×`, "≤ 10 ×", verdict(s.bindUs / s.roundTripUs, 10)],
     [`CPU per call, ${what}`, `${fixed(s.few.cpu, 1)} → ${fixed(s.all.cpu, 1)} µs`, "flat (≤ 1.2 ×)", verdict(s.all.cpu / s.few.cpu, 1.2)],
   ];
 }

@@ -48,6 +48,22 @@ export class RedisServer {
     return this.ask("KEYS", "*");
   }
 
+  // An answer that is one long text, whole.
+  text(...words) {
+    return new Promise((resolve, reject) => {
+      let bytes = Buffer.alloc(0);
+      const socket = net.connect(this.socket, () => socket.write(`*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`));
+      socket.on("error", reject).on("data", (part) => {
+        bytes = Buffer.concat([bytes, part]);
+        const head = bytes.indexOf("\r\n");
+        const size = Number(bytes.subarray(1, head));
+        if (head < 0 || bytes.length < head + 4 + size) return;
+        socket.destroy();
+        resolve(bytes.subarray(head + 2, head + 2 + size).toString());
+      });
+    });
+  }
+
   async kill(signal = "SIGKILL") {
     if (this.child?.exitCode !== null || this.child.signalCode !== null) return;
     this.child.kill(signal);
