@@ -275,25 +275,23 @@ static void meet(struct binder *b, const struct driver_record *record)
     }
 }
 
-static bool stands_in(const struct driver_answer *answer, const struct sandbox *s)
-{
-    for (size_t i = 0; i < answer->count; i++)
-        if (answer->records[i].generation == s->generation &&
-            strcmp(answer->records[i].id, s->id) == 0)
-            return true;
-    return false;
-}
-
 // What was alive here before the list was asked for and does not stand in it is gone.
 static void miss(struct binder *b, const struct driver_answer *answer, int64_t asked_ms)
 {
+    b->lists++;
+    for (size_t i = 0; i < answer->count; i++) {
+        struct ward *w = ward_find(b, span_from_string(answer->records[i].id));
+        if (w != NULL && w->sandbox->generation == answer->records[i].generation)
+            w->listed = b->lists;
+    }
     for (int state = SANDBOX_WARM; state <= SANDBOX_IDLE; state++) {
         struct list *head = fleet_in_state(b->fleet, state);
         LIST_EACH(node, head)
         {
             struct sandbox *s = LIST_ENTRY(node, struct sandbox, by_state);
-            if (s->state_since_ms <= asked_ms && !stands_in(answer, s))
-                ward_end(s->owner, ENDING_LOST, "the driver has no such sandbox");
+            struct ward *w = s->owner;
+            if (s->state_since_ms <= asked_ms && w->listed != b->lists)
+                ward_end(w, ENDING_LOST, "the driver has no such sandbox");
         }
     }
 }

@@ -7,7 +7,10 @@
 #include "gateway/lib/telemetry/log.h"
 #include "gateway/pool/state.h"
 
-enum { HEAL_MS = 60 * 1000 };
+enum {
+    HEAL_MS = 60 * 1000,
+    PUT_AT_ONCE = 100, // each tick: thousands at once would be all that the store does for a while
+};
 
 // Another replica may be making it. What was bound once has been made.
 bool may_be_coming(const struct binder *b, const struct sandbox_record *r)
@@ -27,18 +30,24 @@ static void put_again(struct ward *w)
 {
     const struct sandbox *s = w->sandbox;
     struct store *store = w->b->store;
+    if (w->to_keep)
+        ward_keep(w); // counts it too
+    else
+        ward_count(w);
+    w->to_keep = false;
     if (s->state == SANDBOX_WARM) {
         store_warm_put(store, s->profile->name, s->id, NULL, NULL);
         store_deadline_set(store, DEADLINE_IDLE, s->id, store_now_ms(store) + s->profile->idle_ms,
                            NULL, NULL);
         return;
     }
-    ward_count(w);
     if (w->binding != NULL)
         store_binding_claim(store, &w->binding->record, claimed, w->b);
     else
         binding_ask_deleted(w);
 }
+
+static void put_some(struct binder *b);
 
 static void tell(struct binder *b, const struct store_check *found, const struct failure *why)
 {
@@ -68,10 +77,11 @@ static void listed(void *owner, const struct store_answer *answer, const struct 
         LIST_EACH(node, head)
         {
             const struct sandbox *s = LIST_ENTRY(node, struct sandbox, by_state);
+            struct ward *w = s->owner;
             found.sandboxes++;
             if (table_get(recorded, span_from_string(s->id)) != NULL)
                 continue;
-            ward_keep(s->owner);
+            w->to_put = w->to_keep = b->putting = true;
             found.put_back++;
         }
     }
@@ -80,6 +90,8 @@ static void listed(void *owner, const struct store_answer *answer, const struct 
         LOG(LOG_WARN, "store.healed", LOG_I64("taken_out", found.taken_out),
             LOG_I64("put_back", found.put_back));
     tell(b, &found, why);
+    if (b->putting)
+        put_some(b);
 }
 
 // What runs is known now, also what other replicas made.
@@ -93,18 +105,44 @@ static void looked(struct learner *l, const struct failure *why)
         store_sandbox_list(b->store, listed, b);
 }
 
+// Those that are bound first; then, once all are there, what stands in the store is looked at.
+static void put_some(struct binder *b)
+{
+    size_t room = PUT_AT_ONCE;
+    for (int state = SANDBOX_IDLE; state >= SANDBOX_WARM; state--) {
+        struct list *head = fleet_in_state(b->fleet, state);
+        LIST_EACH(node, head)
+        {
+            struct ward *w = LIST_ENTRY(node, struct sandbox, by_state)->owner;
+            if (!w->to_put)
+                continue;
+            if (room-- == 0)
+                return;
+            w->to_put = false;
+            put_again(w);
+        }
+    }
+    b->putting = false;
+    if (b->check_due && !b->checking) {
+        b->check_due = false;
+        b->checking = true;
+        b->check = (struct learner){.told = looked};
+        learn(b, &b->check);
+    }
+}
+
 void heal_now(struct binder *b)
 {
     for (int state = SANDBOX_WARM; state <= SANDBOX_IDLE; state++) {
         struct list *head = fleet_in_state(b->fleet, state);
         LIST_EACH(node, head)
-        put_again(LIST_ENTRY(node, struct sandbox, by_state)->owner);
+        {
+            struct ward *w = LIST_ENTRY(node, struct sandbox, by_state)->owner;
+            w->to_put = true;
+        }
     }
-    if (!b->checking) {
-        b->checking = true;
-        b->check = (struct learner){.told = looked};
-        learn(b, &b->check);
-    }
+    b->putting = b->check_due = true;
+    put_some(b);
     b->heal_at_ms = loop_now_ms(b->loop) + HEAL_MS;
 }
 
@@ -131,6 +169,8 @@ void heal_tick(struct binder *b)
     if (b->heal_at_ms == 0)
         b->heal_at_ms = loop_now_ms(b->loop) + HEAL_MS;
     if (store_is_shared(b->store) && store_is_up(b->store) && leads(b) && b->adopted &&
-        loop_now_ms(b->loop) >= b->heal_at_ms)
+        loop_now_ms(b->loop) >= b->heal_at_ms && !b->putting)
         heal_now(b);
+    else if (b->putting && store_is_up(b->store))
+        put_some(b);
 }

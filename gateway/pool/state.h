@@ -69,6 +69,8 @@ struct binder {
     struct timer lead;
     int64_t heal_at_ms; // monotonic
     // Of a check that somebody waits for; NULL: nobody.
+    uint64_t lists;          // of the driver, so far
+    bool putting, check_due; // not all of it is there again yet; what is there is looked at then
     bool checking;
     struct learner check;
     void (*checked)(void *owner, const struct store_check *found, const struct failure *why);
@@ -219,6 +221,8 @@ struct ward {
     struct binding *binding; // NULL for warm, named and not yet asked ones
     struct table *sessions;  // that the worker knows, as far as we know
     struct list leases;
+    uint64_t listed;        // the last of the driver's lists that it stood in
+    bool to_put, to_keep;   // in the store, again; its record too
     struct holding holding; // with its owners, from the claim until nothing of it is left
     bool stuck;             // being removed, again and again: it counts no more
     int removals;           // tries
