@@ -162,6 +162,7 @@ static void claimed(void *owner, const struct store_answer *answer, const struct
     if (why != NULL && store_is_shared(b->store)) { // what is warm here was claimed elsewhere
         p->empty_until_ms = loop_now_ms(b->loop) + EMPTY_MS;
         timer_start(&b->relist, 0);
+        heal_warm(p); // or fell out of the store
     }
     if (why == NULL)
         loop_defer(b->loop, &b->janitor);

@@ -146,6 +146,19 @@ void heal_now(struct binder *b)
     b->heal_at_ms = loop_now_ms(b->loop) + HEAL_MS;
 }
 
+void heal_warm(struct pool *p)
+{
+    struct binder *b = p->b;
+    struct list *head = fleet_in_state(b->fleet, SANDBOX_WARM);
+    LIST_EACH(node, head)
+    {
+        struct sandbox *s = LIST_ENTRY(node, struct sandbox, by_state);
+        struct ward *w = s->owner;
+        w->to_put |= s->profile == p->profile;
+    }
+    b->putting = true;
+}
+
 bool binder_check_store(struct binder *b,
                         void (*done)(void *owner, const struct store_check *found,
                                      const struct failure *why),

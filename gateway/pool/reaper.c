@@ -12,6 +12,7 @@ enum {
     IDLE_AFTER_MS = 1000,      // without a request of ours
     PING_MS = 60 * 1000,
     PRUNE_MS = 60 * 1000,
+    SURPLUS_MS = 60 * 1000, // after which one more than the pool keeps is ended
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -112,9 +113,26 @@ static void pinged(void *owner, struct ward *w, const struct worker_answer *answ
         w->silent = 0;
 }
 
+// More than the pool keeps, as after a store that had lost what was warm. One that was started for
+// the card alone has its idle life.
+static bool is_surplus(const struct ward *w, int64_t now)
+{
+    struct binder *b = w->b;
+    const struct sandbox *s = w->sandbox;
+    int64_t kept = s->profile->warm > 1 ? s->profile->warm : 1;
+    const struct pool *p = pool_of(b, s->profile);
+    return s->state == SANDBOX_WARM && leads(b) && now - s->state_since_ms >= SURPLUS_MS &&
+           (int64_t)fleet_count(b->fleet, s->profile, SANDBOX_WARM) > kept &&
+           list_is_empty(&p->wanting) && list_is_empty(&p->claiming);
+}
+
 static void call_on(struct ward *w, int64_t now)
 {
     enum ending outdated;
+    if (is_surplus(w, now)) {
+        ward_end(w, ENDING_UNUSED, "more than the pool keeps");
+        return;
+    }
     if (w->sandbox->state == SANDBOX_WARM && ward_is_outdated(w, &outdated)) {
         ward_retire(w, outdated);
         return;

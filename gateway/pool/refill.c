@@ -80,12 +80,13 @@ static bool pace_allows(struct pool *p)
 static bool wants_another(struct pool *p)
 {
     bool empty = loop_now_ms(p->b->loop) < p->empty_until_ms; // whatever it looks like from here
-    int64_t coming = starting(p) + (empty ? 0 : count_in(p, SANDBOX_WARM));
+    int64_t warm = count_in(p, SANDBOX_WARM), coming = starting(p) + (empty ? 0 : warm);
     int64_t waited_for = pool_waiting(p) + (int64_t)p->claims;
-    if (!leads(p->b))
+    if (!leads(p->b) || coming < waited_for)
         return coming < waited_for;
-    return coming < waited_for + minimum(p) ||
-           (coming < waited_for + p->profile->warm && pace_allows(p));
+    // What the pool keeps is there also where the store has lost it for a moment.
+    int64_t kept = starting(p) + warm - waited_for;
+    return kept < minimum(p) || (kept < p->profile->warm && pace_allows(p));
 }
 
 bool pool_is_backing_off(const struct pool *p)

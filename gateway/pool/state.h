@@ -363,6 +363,7 @@ struct ward *ward_of_note(struct binder *b, const char *key, const char *princip
 // heal.c: the store against what runs
 bool may_be_coming(const struct binder *b, const struct sandbox_record *r);
 void heal_now(struct binder *b);
+void heal_warm(struct pool *p); // what is warm here stands in the store again
 void heal_tick(struct binder *b);
 
 // lead.c: one replica at a time keeps the pools

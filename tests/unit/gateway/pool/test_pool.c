@@ -264,6 +264,25 @@ static void a_sandbox_started_only_for_its_card_goes_after_its_idle_life(void **
     assert_int_equal(w->created, created);
 }
 
+static void more_than_the_pool_keeps_goes_after_a_minute(void **state)
+{
+    struct world *w = *state;
+    w->profiles[0].warm = 5;
+    w->profiles[0].parallel_starts = 5;
+    world_open(w);
+    world_pass(w, 1000);
+    assert_int_equal(box_count(w), 5 + 1);
+    w->profiles[0].warm = 2;
+    world_pass(w, 50 * 1000);
+    assert_int_equal(box_count(w), 5 + 1);
+    world_pass(w, 15 * 1000);
+    assert_int_equal(box_count(w), 2 + 1);
+    int created = w->created;
+    world_pass(w, 70 * 1000);
+    assert_int_equal(w->created, created);
+    assert_int_equal(box_count(w), 2 + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +298,7 @@ int main(void)
         IN_WORLD(what_was_started_is_removed_where_its_worker_does_not_answer),
         IN_WORLD(a_removal_that_fails_is_tried_until_it_works),
         IN_WORLD(a_card_is_asked_once_and_read_from_disk_after_a_restart),
+        IN_WORLD(more_than_the_pool_keeps_goes_after_a_minute),
         IN_WORLD(a_sandbox_started_only_for_its_card_goes_after_its_idle_life),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
