@@ -269,6 +269,7 @@ static void more_than_the_pool_keeps_goes_after_a_minute(void **state)
     struct world *w = *state;
     w->profiles[0].warm = 5;
     w->profiles[0].parallel_starts = 5;
+    w->profiles[0].idle_ms = w->profiles[1].idle_ms = 600 * 1000;
     world_open(w);
     world_pass(w, 1000);
     assert_int_equal(box_count(w), 5 + 1);
