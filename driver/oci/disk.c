@@ -17,9 +17,10 @@
 
 enum { LOOP_TRIES = 64 };
 
-static int template_format(const char *path, int64_t bytes, int64_t inodes, struct failure *why)
+int disk_format(const char *path, int64_t bytes, int64_t inodes, bool journal, struct failure *why)
 {
     char size[32], count[32], file[FILE_PATH_SIZE];
+    char with_journal[] = "^resize_inode", without_journal[] = "^has_journal,^resize_inode";
     CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, bytes) != 0)
         return failure_errno(why, "create %s", path);
@@ -28,7 +29,7 @@ static int template_format(const char *path, int64_t bytes, int64_t inodes, stru
     int fault = path_format(file, why, "%s", path);
     if (fault != 0)
         return fault;
-    // No journal: the disk does not outlive its sandbox. Inode tables stay holes in the file.
+    // Inode tables stay holes in the file.
     char *const argv[] = {(char[]){"/sbin/mkfs.ext4"},
                           (char[]){"-q"},
                           (char[]){"-F"},
@@ -37,7 +38,7 @@ static int template_format(const char *path, int64_t bytes, int64_t inodes, stru
                           (char[]){"-m"},
                           (char[]){"0"},
                           (char[]){"-O"},
-                          (char[]){"^has_journal,^resize_inode"},
+                          journal ? with_journal : without_journal,
                           (char[]){"-E"},
                           (char[]){"lazy_itable_init=1,nodiscard"},
                           (char[]){"-N"},
@@ -45,7 +46,10 @@ static int template_format(const char *path, int64_t bytes, int64_t inodes, stru
                           file,
                           size,
                           NULL};
-    return program_run(argv, why);
+    fault = program_run(argv, why);
+    if (fault == 0 && journal && fsync(fd) != 0)
+        fault = failure_errno(why, "write %s", path);
+    return fault;
 }
 
 int disk_template_make(const char *directory, int64_t bytes, int64_t inodes,
@@ -58,7 +62,7 @@ int disk_template_make(const char *directory, int64_t bytes, int64_t inodes,
     char fresh[FILE_PATH_SIZE];
     fault = path_format(fresh, why, "%s.new", path);
     if (fault == 0)
-        fault = template_format(fresh, bytes, inodes, why);
+        fault = disk_format(fresh, bytes, inodes, false, why);
     if (fault == 0 && rename(fresh, path) != 0)
         fault = failure_errno(why, "rename %s", fresh);
     return fault == 0 ? 0 : failure_prefix(why, "format a disk template");

@@ -12,6 +12,9 @@
 
 enum { DISK_LABEL_SIZE = 64 };
 
+// Formats the file at `path`, made or emptied: ext4 of that size. What outlives its sandbox has a
+// journal, and is on the disk once this returns. Blocks.
+int disk_format(const char *path, int64_t bytes, int64_t inodes, bool journal, struct failure *why);
 // A formatted, sparse file of that size below `directory`; made where it is missing. Blocks.
 int disk_template_make(const char *directory, int64_t bytes, int64_t inodes,
                        char path[FILE_PATH_SIZE], struct failure *why);

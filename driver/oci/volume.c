@@ -14,40 +14,6 @@
 #include "gateway/lib/base/memory.h"
 #include "gateway/lib/telemetry/log.h"
 
-static int image_format(const char *path, int64_t bytes, int64_t inodes, struct failure *why)
-{
-    char size[32], count[32], file[FILE_PATH_SIZE];
-    CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || ftruncate(fd, bytes) != 0)
-        return failure_errno(why, "create %s", path);
-    snprintf(size, sizeof size, "%lldk", (long long)(bytes / 1024));
-    snprintf(count, sizeof count, "%lld", (long long)inodes);
-    int fault = path_format(file, why, "%s", path);
-    if (fault != 0)
-        return fault;
-    // Errors are kept in the superblock, so that the next check goes through everything.
-    char *const argv[] = {(char[]){"/sbin/mkfs.ext4"},
-                          (char[]){"-q"},
-                          (char[]){"-F"},
-                          (char[]){"-b"},
-                          (char[]){"4096"},
-                          (char[]){"-m"},
-                          (char[]){"0"},
-                          (char[]){"-O"},
-                          (char[]){"^resize_inode"},
-                          (char[]){"-E"},
-                          (char[]){"lazy_itable_init=1,nodiscard"},
-                          (char[]){"-N"},
-                          count,
-                          file,
-                          size,
-                          NULL};
-    fault = program_run(argv, why);
-    if (fault == 0 && fsync(fd) != 0)
-        fault = failure_errno(why, "write %s", path);
-    return fault;
-}
-
 int volume_make(const char *image, int64_t bytes, int64_t inodes, struct failure *why)
 {
     char fresh[FILE_PATH_SIZE];
@@ -55,7 +21,7 @@ int volume_make(const char *image, int64_t bytes, int64_t inodes, struct failure
         return 0;
     int fault = path_format(fresh, why, "%s.new-%d", image, (int)getpid());
     if (fault == 0)
-        fault = image_format(fresh, bytes, inodes, why);
+        fault = disk_format(fresh, bytes, inodes, true, why);
     // A name that is there already is another's that was first; its content counts.
     if (fault == 0 && link(fresh, image) != 0 && errno != EEXIST)
         fault = failure_errno(why, "name %s", image);
