@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateway/crew.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -206,7 +204,7 @@ static void take_signal(struct crew *c, int number)
     else if ((number == SIGTERM || number == SIGINT) && !c->is_ending)
         end_all(c);
     else if (number == SIGTERM || number == SIGINT)
-        signal_all(c, SIGTERM); // asked twice: at once
+        signal_all(c, CREW_STOP_NOW); // asked twice
 }
 
 bool crew_run(struct crew *c, const int **sockets, size_t *process, int *status)

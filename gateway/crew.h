@@ -6,9 +6,15 @@
 #ifndef WRIST_GATEWAY_CREW_H
 #define WRIST_GATEWAY_CREW_H
 
+#include <signal.h>
+
 #include "gateway/config/config.h"
 
 struct crew;
+
+// From the parent, when it was asked twice. A supervisor may signal the processes beside it, and so
+// may a terminal: to them a second SIGTERM says nothing new.
+#define CREW_STOP_NOW SIGUSR1
 
 // Binds every process's sockets, while ports may still be bound.
 struct crew *crew_new(const struct config *config, struct failure *why);

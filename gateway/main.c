@@ -300,8 +300,9 @@ static void on_terminate(void *owner, int signal_number)
 {
     struct gateway *g = owner;
     (void)signal_number;
-    if (g->admin.is_draining) { // asked twice: at once
-        loop_stop(g->loop);
+    if (g->admin.is_draining) { // asked twice: at once; a crew's parent says so in another way
+        if (g->crew == NULL)
+            loop_stop(g->loop);
         return;
     }
     LOG(LOG_INFO, "drain.start", LOG_I64("grace_ms", g->config->drain_ms));
@@ -312,9 +313,18 @@ static void on_terminate(void *owner, int signal_number)
     front_drain(g->front, on_drained, g);
 }
 
+static void on_stop_now(void *owner, int signal_number)
+{
+    struct gateway *g = owner;
+    (void)signal_number;
+    loop_stop(g->loop);
+}
+
 static int watch_signals(struct gateway *g, struct failure *why)
 {
     int rc = loop_on_signal(g->loop, SIGHUP, on_hangup, g, why);
+    if (rc == 0 && g->crew != NULL)
+        rc = loop_on_signal(g->loop, CREW_STOP_NOW, on_stop_now, g, why);
     if (rc == 0)
         rc = loop_on_signal(g->loop, SIGTERM, on_terminate, g, why);
     if (rc == 0)

@@ -87,13 +87,28 @@ test("SIGTERM: calls in flight finish, then all processes are gone; sandboxes st
   const running = Promise.all([1, 2, 3, 4].map((i) => call(session, `sleep 1; echo finished ${i}`, i)));
   await sleep(300);
   const child = wrist.processes.get("gateway");
-  process.kill(parent(), "SIGTERM");
+  for (const pid of [parent(), ...last]) process.kill(pid, "SIGTERM"); // as a supervisor does that signals a group
   (await running).forEach((answer, i) => assert.match(textOf(answer), new RegExp(`finished ${i + 1}`)));
   assert.deepEqual(await child.ended, { code: 0, signal: null });
   assert.ok(last.every((pid) => !fs.existsSync(`/proc/${pid}`)));
   await wrist.startGateway();
   assert.match(textOf(await call(session, "cat mark")), /kept/);
   await session.close();
+});
+
+test("SIGTERM twice: at once", async () => {
+  const session = await wrist.session({ agent: false });
+  const stream = await openStream(wrist, "POST", { session, json: { jsonrpc: "2.0", id: 9, method: "tools/call",
+    params: { name: "Bash", arguments: { command: "sleep 60" } } } });
+  const child = wrist.processes.get("gateway");
+  const began = Date.now();
+  process.kill(child.pid, "SIGTERM");
+  await sleep(300);
+  process.kill(child.pid, "SIGTERM");
+  await child.ended;
+  assert.ok(Date.now() - began < 5000);
+  stream.cut();
+  await wrist.startGateway();
 });
 
 test("a start that cannot work ends the whole, and the line says why", async () => {
