@@ -24,7 +24,7 @@
 
 enum {
     BODY_BYTES = 1 << 20,
-    RESULT_BYTES_MAX = 8 << 20,
+    RESULT_BYTES_MAX = 40 << 20,
     SANDBOXES_MAX = 16384,
     CONNECTIONS = 20000,
 };
@@ -239,7 +239,7 @@ static const struct exchange_ops peer_ops = {peer_request, on_body, on_body_ende
 static void on_accepted(void *owner, int fd, const struct address *peer)
 {
     static const struct stream_limits limits = {.read_bytes = 1 << 20,
-                                                .write_bytes = 32 << 20,
+                                                .write_bytes = 2 * RESULT_BYTES_MAX,
                                                 .high_water = 1 << 20,
                                                 .low_water = 1 << 18};
     http_server_adopt(owner, stream_from_fd(upstream.loop, fd, peer, &limits));
