@@ -69,6 +69,14 @@ test("a flood of errors stays bounded, the newest are kept and the loss is count
   assert.deepEqual(all.slice(-2).map((e) => e.line ?? e.kind), ["error: last", "exited"]);
 });
 
+test("of a flood in one piece the last line is an event, too", async () => {
+  await call("Bash", { command: "{ seq 1 2000 | sed 's/^/error: /'; echo error: the cause; } > flood" });
+  const id = await start({ command: "cat flood" });
+  await ended(id);
+  const { events: all } = await events(id, 0);
+  assert.deepEqual(all.slice(-2).map((e) => e.line ?? e.kind), ["error: the cause", "exited"]);
+});
+
 test("a shell without a watch says what it is", async () => {
   const shell_id = (await call("Bash", { command: "true", run_in_background: true })).structuredContent.shell_id;
   assert.match((await call("watch_process_events", { shell_id })).content[0].text, /started by Bash/);

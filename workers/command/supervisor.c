@@ -31,7 +31,10 @@ struct supervisor {
     int64_t deadline_us;
     struct output output;
     size_t lines_sent; // of the present piece
-    char *piece;       // owned, PIECE_BYTES
+    bool has_last;     // one more was found in it
+    struct line_found last;
+    char last_line[SHELL_EVENT_LINE];
+    char *piece; // owned, PIECE_BYTES
     struct supervisor_report report;
 };
 
@@ -92,20 +95,42 @@ static bool send_all(int socket, struct span bytes)
     return true;
 }
 
-static void send_found(void *ctx, const struct line_found *f)
+static void send_line(struct supervisor *s, const struct line_found *f)
 {
-    struct supervisor *s = ctx;
-    struct span line = span_slice(f->line, 0, SHELL_EVENT_LINE);
+    struct span line = f->line;
     struct supervisor_line head;
     uint32_t size = (uint32_t)(sizeof head + line.size) | SUPERVISOR_LINE;
-    if (s->lines_sent++ >= SUPERVISOR_LINES_PER_PIECE)
-        return;
     memset(&head, 0, sizeof head); // the gap too
     head.offset = f->offset;
     head.pattern = f->pattern;
     if (!send_all(s->socket, span_of(&size, sizeof size)) ||
         !send_all(s->socket, span_of(&head, sizeof head)) || !send_all(s->socket, line))
         s->report.ending = COMMAND_CANCELLED;
+}
+
+// Of what a piece has too much, the last is kept back: a flood ends with what matters.
+static void send_found(void *ctx, const struct line_found *f)
+{
+    struct supervisor *s = ctx;
+    struct line_found cut = *f;
+    cut.line = span_slice(f->line, 0, SHELL_EVENT_LINE);
+    if (s->lines_sent < SUPERVISOR_LINES_PER_PIECE - 1) {
+        s->lines_sent++;
+        send_line(s, &cut);
+        return;
+    }
+    memcpy(s->last_line, cut.line.data, cut.line.size);
+    s->last = cut;
+    s->last.line = span_of(s->last_line, cut.line.size);
+    s->has_last = true;
+}
+
+static void send_last(struct supervisor *s)
+{
+    if (s->has_last)
+        send_line(s, &s->last);
+    s->has_last = false;
+    s->lines_sent = 0;
 }
 
 static void take(struct supervisor *s, struct span bytes)
@@ -118,9 +143,9 @@ static void take(struct supervisor *s, struct span bytes)
     s->output.total += bytes.size;
     if (!send_all(s->socket, span_of(&size, sizeof size)) || !send_all(s->socket, bytes))
         s->report.ending = COMMAND_CANCELLED;
-    s->lines_sent = 0;
     if (s->task->lines != NULL)
         line_watch_feed(s->task->lines, bytes, send_found, s);
+    send_last(s);
 }
 
 // The output's end, or nothing to read at present, or a bound on what is read in one go.
@@ -200,7 +225,7 @@ static void send_report(struct supervisor *s, struct span text)
     s->report.cut = !s->task->streams && output_is_cut(&s->output);
     s->report.text_size = (uint32_t)text.size;
     if (s->task->lines != NULL)
-        line_watch_end(s->task->lines, send_found, s);
+        line_watch_end(s->task->lines, send_found, s); // one at most
     if (s->task->streams)
         (void)send_all(s->socket, span_of(&end_of_stream, sizeof end_of_stream));
     (void)send_all(s->socket, span_of(&s->report, sizeof s->report));

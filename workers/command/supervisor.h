@@ -36,7 +36,7 @@ struct supervisor_task {
 // While it streams: a uint32_t size (never 0), then as many bytes; a 0 stands before the report.
 // With SUPERVISOR_LINE in the size the bytes are no output, but a supervisor_line and the line
 // found.
-enum { SUPERVISOR_LINES_PER_PIECE = 64 }; // more are passed over, so that a flood stays one
+enum { SUPERVISOR_LINES_PER_PIECE = 64 }; // the first and the last; others are passed over
 #define SUPERVISOR_LINE 0x80000000U
 struct supervisor_line {
     uint64_t offset;
