@@ -7,6 +7,7 @@
 #include "driver/revision.h"
 #include "driver/sandboxes.h"
 #include "driver/volumes.h"
+#include "gateway/lib/base/encode.h"
 #include "gateway/lib/json/json.h"
 #include "gateway/lib/json/writer.h"
 #include "gateway/lib/telemetry/log.h"
@@ -73,18 +74,6 @@ static void answer_record(struct request *r, int status, const struct sandbox *s
 
 // The value of `name` in the query; absent where it does not stand there. Nothing that is asked for
 // here needs percent-decoding.
-static struct span query_value(const struct request *r, const char *name)
-{
-    struct span rest = exchange_query(r->ex);
-    while (!span_is_absent(rest)) {
-        struct span value = span_split(&rest, '&');
-        struct span key = span_split(&value, '=');
-        if (span_is(key, name) && !span_is_absent(value))
-            return value;
-    }
-    return SPAN_NONE;
-}
-
 static struct sandbox *find_or_answer(struct request *r)
 {
     struct sandbox *s = sandboxes_get(r->context->sandboxes, r->id);
@@ -144,7 +133,7 @@ static void list_add(void *owner, const struct sandbox *s)
 static void list(struct request *r)
 {
     struct buffer body;
-    struct listing l = {.fleet = query_value(r, "fleet")};
+    struct listing l = {.fleet = query_value(exchange_query(r->ex), "fleet")};
     buffer_init(&body, LIST_LIMIT);
     json_writer_init(&l.writer, &body);
     json_object_open(&l.writer);
@@ -176,7 +165,7 @@ static void on_removed(struct sandbox_waiter *w, const struct failure *why)
 static void delete (struct request *r)
 {
     struct sandbox *s = sandboxes_get(r->context->sandboxes, r->id);
-    struct span text = query_value(r, "generation");
+    struct span text = query_value(exchange_query(r->ex), "generation");
     struct failure why;
     uint64_t generation = 0;
     if (!span_is_absent(text) && (!span_to_u64(text, &generation) || generation > INT64_MAX)) {
@@ -236,7 +225,8 @@ static void volume_add(void *owner, const struct driver_volume *v)
 static void list_volumes(struct request *r)
 {
     struct buffer body;
-    struct volume_listing l = {.fleet = query_value(r, "fleet"), .owner = query_value(r, "owner")};
+    struct volume_listing l = {.fleet = query_value(exchange_query(r->ex), "fleet"),
+                               .owner = query_value(exchange_query(r->ex), "owner")};
     buffer_init(&body, LIST_LIMIT);
     json_writer_init(&l.writer, &body);
     json_object_open(&l.writer);
@@ -263,7 +253,7 @@ static void delete_volume(struct request *r)
     char fleet[ID_SIZE] = "";
     struct failure why;
     r->volume_waiter.done = on_volume_removed;
-    span_copy_string(query_value(r, "fleet"), fleet, sizeof fleet);
+    span_copy_string(query_value(exchange_query(r->ex), "fleet"), fleet, sizeof fleet);
     if (volumes_remove(r->context->volumes, r->id, fleet, &r->volume_waiter, &why) != 0)
         answer_failure(r, &why);
 }
