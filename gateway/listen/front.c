@@ -33,7 +33,7 @@ struct front {
     size_t draining;    // doors that are not drained yet
     void (*drained)(void *owner);
     void *drained_owner;
-    int64_t hostile_second, hostile_lines, hostile_unlogged;
+    struct log_budget hostile_lines;
     uint64_t hostile[HOSTILITY_COUNT];
 };
 
@@ -86,21 +86,14 @@ static void on_hostile(void *owner, enum http_hostility kind, const struct addre
     enum { LINES_A_SECOND = 20 };
     struct front *f = owner;
     char host[ADDRESS_TEXT_SIZE];
-    int64_t second = loop_now_ms(f->loop) / 1000;
-    if (second != f->hostile_second) {
-        f->hostile_second = second;
-        f->hostile_lines = 0;
-    }
+    int64_t not_logged;
     f->hostile[kind]++;
-    if (f->hostile_lines++ >= LINES_A_SECOND) {
-        f->hostile_unlogged++;
+    if (!log_budget_take(&f->hostile_lines, loop_now_ms(f->loop), LINES_A_SECOND, &not_logged))
         return;
-    }
     address_format_host(peer, host);
     LOG(LOG_WARN, "http.hostile", LOG_STRING("kind", http_hostility_name(kind)),
         LOG_STRING("peer", host), LOG_STRING("version", version),
-        LOG_I64("not_logged", f->hostile_unlogged));
-    f->hostile_unlogged = 0;
+        LOG_I64("not_logged", not_logged));
 }
 
 static const char *text_of(const struct config *c, size_t door)

@@ -4,6 +4,7 @@
 #define WRIST_GATEWAY_PROXY_INSIDE_H
 
 #include "gateway/lib/base/list.h"
+#include "gateway/lib/telemetry/log.h"
 #include "gateway/proxy/meters.h"
 #include "gateway/proxy/notice.h"
 #include "gateway/proxy/opened.h"
@@ -20,17 +21,15 @@ struct proxy {
     const struct keyring *keyring;
     struct binder *binder;
     struct authenticator auth;
-    struct meters *meters;     // owned
-    struct opened *opened;     // owned
-    struct sessions *sessions; // owned
-    struct tool_lists *tools;  // owned
-    struct list posts;         // that have not ended, also those whose clients left
-    struct notices *notices;   // owned
-    bool is_ending;            // streams are no longer held
-    struct {
-        int64_t second, lines, unlogged;
-    } strangers;           // audit lines of requests without a principal
-    struct list listeners; // owned
+    struct meters *meters;       // owned
+    struct opened *opened;       // owned
+    struct sessions *sessions;   // owned
+    struct tool_lists *tools;    // owned
+    struct list posts;           // that have not ended, also those whose clients left
+    struct notices *notices;     // owned
+    bool is_ending;              // streams are no longer held
+    struct log_budget strangers; // audit lines of requests without a principal
+    struct list listeners;       // owned
     struct {
         const struct route *rows; // borrowed
         size_t count;

@@ -198,31 +198,15 @@ static void on_drained(struct exchange *ex)
         v->ops->drained(v);
 }
 
-// A flood from strangers must not be one of lines: past so many a second they are only counted. The
-// metrics have them all.
-static bool may_audit(const struct visit *v)
+// A flood from strangers must not be one of lines. The metrics have them all.
+static void write_audit(struct visit *v, int64_t us)
 {
     enum { STRANGERS_A_SECOND = 20 };
     struct proxy *p = v->proxy;
-    int64_t second = loop_now_ms(p->loop) / 1000;
-    if (v->principal != NULL)
-        return true;
-    if (second != p->strangers.second) {
-        p->strangers.second = second;
-        p->strangers.lines = 0;
-    }
-    if (p->strangers.lines++ < STRANGERS_A_SECOND)
-        return true;
-    p->strangers.unlogged++;
-    return false;
-}
-
-static void write_audit(struct visit *v, int64_t us)
-{
-    if (!may_audit(v))
+    int64_t not_logged = 0;
+    if (v->principal == NULL &&
+        !log_budget_take(&p->strangers, loop_now_ms(p->loop), STRANGERS_A_SECOND, &not_logged))
         return;
-    int64_t not_logged = v->principal != NULL ? 0 : v->proxy->strangers.unlogged;
-    v->proxy->strangers.unlogged -= not_logged;
     const char *hash = v->principal != NULL ? principal_hash(v->principal) : "";
     LOG(LOG_INFO, "audit",
         LOG_STRING("route", v->match.route != NULL ? v->match.route->name : "none"),

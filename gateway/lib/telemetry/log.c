@@ -209,3 +209,19 @@ void log_write(enum log_level level, const char *event, const struct log_field *
     write_line(&l);
     errno = saved;
 }
+
+bool log_budget_take(struct log_budget *b, int64_t now_ms, int64_t a_second, int64_t *not_logged)
+{
+    int64_t second = now_ms / 1000;
+    if (second != b->second) {
+        b->second = second;
+        b->lines = 0;
+    }
+    if (b->lines++ >= a_second) {
+        b->unlogged++;
+        return false;
+    }
+    *not_logged = b->unlogged;
+    b->unlogged = 0;
+    return true;
+}

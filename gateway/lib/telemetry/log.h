@@ -39,4 +39,12 @@ bool log_is_on(enum log_level level);
 const char *log_level_name(enum log_level level);
 enum log_level log_level_find(const char *name); // LOG_INFO for a name that is none
 
+// For lines that others can cause: past so many a second they are counted, and the count stands in
+// the next one.
+struct log_budget {
+    int64_t second, lines, unlogged;
+};
+// False: no line now. Else *not_logged is how many there would have been since the last one.
+bool log_budget_take(struct log_budget *b, int64_t now_ms, int64_t a_second, int64_t *not_logged);
+
 #endif

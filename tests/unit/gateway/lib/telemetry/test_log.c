@@ -132,6 +132,21 @@ static void a_reader_that_does_not_read_holds_nobody_up_and_learns_what_it_misse
     close(fds[1]);
 }
 
+static void a_budget_of_lines_counts_what_it_leaves_out(void **state)
+{
+    (void)state;
+    struct log_budget b = {0};
+    int64_t not_logged = -1, left_out = 0;
+    for (int i = 0; i < 10; i++)
+        left_out += !log_budget_take(&b, 5000 + i, 3, &not_logged);
+    assert_int_equal(left_out, 7);
+    assert_int_equal(not_logged, 0);
+    assert_true(log_budget_take(&b, 6000, 3, &not_logged)); // the next second
+    assert_int_equal(not_logged, 7);
+    assert_true(log_budget_take(&b, 6001, 3, &not_logged));
+    assert_int_equal(not_logged, 0); // told once
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +155,7 @@ int main(void)
         cmocka_unit_test(bad_utf8_becomes_replacement_characters),
         cmocka_unit_test(a_line_is_bounded_and_still_ends_as_json),
         cmocka_unit_test(a_full_pipe_drops_lines_and_tells_how_many),
+        cmocka_unit_test(a_budget_of_lines_counts_what_it_leaves_out),
         cmocka_unit_test(a_reader_that_does_not_read_holds_nobody_up_and_learns_what_it_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
