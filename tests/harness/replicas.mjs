@@ -7,6 +7,8 @@ import net from "node:net";
 import path from "node:path";
 import { bin, freePort, isRoot, until, Wrist } from "./wrist.mjs";
 
+const commandOf = (words) => `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`).join("")}`;
+
 export class RedisServer {
   constructor(folder) {
     this.folder = folder;
@@ -24,8 +26,7 @@ export class RedisServer {
   ask(...words) {
     return new Promise((resolve, reject) => {
       let text = "";
-      const socket = net.connect(this.socket, () => socket.write(`*${words.length}\r\n${words.map((word) =>
-        `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`).join("")}`));
+      const socket = net.connect(this.socket, () => socket.write(commandOf(words)));
       socket.setTimeout(3000, () => socket.destroy(new Error("redis is silent")));
       socket.on("error", reject);
       socket.setEncoding("utf8").on("data", (part) => {
@@ -52,7 +53,7 @@ export class RedisServer {
   text(...words) {
     return new Promise((resolve, reject) => {
       let bytes = Buffer.alloc(0);
-      const socket = net.connect(this.socket, () => socket.write(`*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`));
+      const socket = net.connect(this.socket, () => socket.write(commandOf(words)));
       socket.on("error", reject).on("data", (part) => {
         bytes = Buffer.concat([bytes, part]);
         const head = bytes.indexOf("\r\n");
